@@ -1,0 +1,122 @@
+"""Truth by counting: how often each finder misses, raises a false alarm, or cannot decide.
+
+    python benchmarks/truth.py --runs 2000 --finders lanczos dense cheapest chebyshev
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from escapade.curvature import FINDERS
+from escapade.estimators.steps import curvature_steps
+from escapade.oracle import Oracle
+from escapade.problems import random_rotation
+
+RATIOS = (0.0, 1.0, 100.0)
+SPECTRA = ("flat", "uniform", "log-uniform", "clustered")
+
+
+@dataclass
+class RandomFunction:
+    """1/2 z'Az + cubic and quartic terms + offset, z = x - centre, with a known smallest eigenvalue."""
+
+    A: np.ndarray
+    cubic: np.ndarray
+    quartic: np.ndarray
+    c3: float
+    c4: float
+    centre: np.ndarray
+    offset: float
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        z = x - self.centre
+        value = np.einsum("ij,ij->i", z @ self.A, z) / 2 + self.offset
+        if self.c3 or self.c4:
+            value = value + self.c3 * np.sum((z @ self.cubic) ** 3, axis=1)
+            value = value + self.c4 * np.sum((z @ self.quartic) ** 4, axis=1)
+        return value
+
+
+def spectrum(kind: str, d: int, low: float, rng: np.random.Generator) -> np.ndarray:
+    """d eigenvalues in [low, 1], of which `low` is one."""
+    positive = max(low, 0.0)
+    if kind == "flat":
+        rest = np.ones(d - 1)
+    elif kind == "uniform":
+        rest = rng.uniform(positive, 1, d - 1)
+    elif kind == "log-uniform":
+        rest = np.exp(rng.uniform(np.log(1e-3), 0, d - 1))
+    else:
+        rest = np.clip(rng.choice([0.1, 0.5, 1.0], d - 1) + 0.01 * rng.standard_normal(d - 1), positive, 1)
+    return np.concatenate([[low], rest])
+
+
+def draw(rng: np.random.Generator, *, negative: bool, most: int = 200) -> tuple[RandomFunction, float]:
+    """A random function and its delta; its smallest eigenvalue is -1.0001 delta, or at least -delta/2."""
+    d = int(np.exp(rng.uniform(np.log(5), np.log(most + 1))))
+    delta = float(rng.choice([0.1, 0.01]))
+    low = -1.0001 * delta if negative else float(rng.choice([-0.5, 0.0, 0.5])) * delta
+    q = random_rotation(d, rng)
+    values = spectrum(str(rng.choice(SPECTRA)), d, low, rng)
+    A = q @ np.diag(values) @ q.T
+    centre = rng.standard_normal(d)
+    centre *= 10 / np.linalg.norm(centre)
+    offset = float(rng.choice([0.0, 1.0, 30.0, 1e3])) * (1 if rng.random() < 0.5 else -1)
+    step = float(np.median(curvature_steps(centre, np.ones(d), 2.2e-16 * max(1.0, abs(offset)), delta)))
+    ratio = float(rng.choice(RATIOS))
+    cubic, quartic = rng.standard_normal((2, d, 4))
+    cubic /= np.linalg.norm(cubic, axis=0)
+    quartic /= np.linalg.norm(quartic, axis=0)
+    c3 = ratio * delta / (6 * step)  # Hessian changes by ratio delta over a step
+    c4 = ratio * delta / (12 * step**2)
+    return RandomFunction((A + A.T) / 2, cubic, quartic, c3, c4, centre, offset), delta
+
+
+def count(name: str, runs: int, p: float, *, negative: bool, seed: int = 0, most: int = 200) -> dict[str, float]:
+    """Outcomes of one finder over many random functions."""
+    tally = {"found": 0, "certified": 0, "undecided": 0, "queries": 0.0, "wrong direction": 0}
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run, negative])
+        fun, delta = draw(rng, negative=negative, most=most)
+        options = {"ell": 1.02 + 0.0} if name in ("chebyshev",) else {}
+        f = Oracle.of(fun, vectorized=True)
+        finding = FINDERS[name](delta=delta, failure=p, **options)(f, fun.centre, rng)
+        tally[finding.outcome.name.lower()] += 1
+        tally["queries"] += f.ledger.queries / (len(fun.centre) + 1) / runs
+        if finding.found:
+            v = np.asarray(finding.direction)
+            tally["wrong direction"] += int(v @ fun.A @ v > -delta / 2)
+    return tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--most", type=int, default=200, help="largest dimension")
+    parser.add_argument("--failure", type=float, default=0.01)
+    parser.add_argument("--finders", nargs="+", default=["lanczos", "dense", "cheapest", "chebyshev"])
+    options = parser.parse_args()
+    p, runs = options.failure, options.runs
+    allowed = p + 3 * math.sqrt(p * (1 - p) / runs)
+    print(f"{runs} functions each; misses allowed {allowed:.4f}, undecided allowed 0.0100, false alarms none")
+    for name in options.finders:
+        began = time.perf_counter()
+        hidden = count(name, runs, p, negative=True, most=options.most)
+        print(
+            f"{name:10} lambda_min = -1.0001 delta: misses {hidden['certified'] / runs:.4f}, undecided "
+            f"{hidden['undecided'] / runs:.4f}, wrong directions {hidden['wrong direction']}, queries/(d+1) {hidden['queries']:.1f}"
+        )
+        clear = count(name, runs, p, negative=False, most=options.most)
+        print(
+            f"{name:10} lambda_min >= -delta/2:      false alarms {clear['wrong direction']}, found {clear['found']}, undecided "
+            f"{clear['undecided'] / runs:.4f}, queries/(d+1) {clear['queries']:.1f}   ({time.perf_counter() - began:.0f} s)"
+        )
+
+
+if __name__ == "__main__":
+    main()

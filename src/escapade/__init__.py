@@ -1,0 +1,1 @@
+"""Escapade: zeroth-order nonconvex optimisation that escapes saddle points and certifies minima."""

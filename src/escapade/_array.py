@@ -1,0 +1,124 @@
+"""The array namespace of a point, and the few operations the Array API leaves to us.
+
+Algorithms are written against the Python array API standard: they ask `namespace(x)` for the module that
+made x and keep its dtype and device. Small host-side algebra (tridiagonal matrices, d x d Hessians) is NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import array_api_compat
+import numpy as np
+
+from .errors import InvalidSetting
+
+Array: TypeAlias = Any
+
+
+def namespace(x: Array) -> Any:
+    """The array API namespace of x."""
+    return array_api_compat.array_namespace(x)
+
+
+def as_point(x: Any, name: str = "x0") -> Array:
+    """A private copy of x as a finite one-dimensional floating array, in its own namespace."""
+    if not array_api_compat.is_array_api_obj(x):
+        try:
+            x = np.asarray(x)
+        except ValueError as error:
+            raise InvalidSetting(f"{name} must be a vector of real numbers ({error})") from None
+    xp = namespace(x)
+    if array_api_compat.is_numpy_array(x) and x.dtype.kind not in "biuf":
+        raise InvalidSetting(f"{name} must hold real numbers, not {x.dtype}")
+    if not array_api_compat.is_numpy_array(x) and xp.isdtype(x.dtype, "complex floating"):
+        raise InvalidSetting(f"{name} must hold real numbers, not {x.dtype}")
+    if not xp.isdtype(x.dtype, "real floating"):
+        x = xp.astype(x, xp.float64)
+    if x.ndim != 1 or x.shape[0] == 0:
+        raise InvalidSetting(
+            f"{name} must be a non-empty vector, not an array of shape {tuple(x.shape)}: "
+            "flatten it, and reshape inside the function"
+        )
+    if not bool(xp.all(xp.isfinite(x))):
+        bad = int(np.flatnonzero(~np.isfinite(to_numpy(x)))[0])
+        raise InvalidSetting(f"{name} must be finite, but {name}[{bad}] = {float(x[bad])}")
+    return xp.asarray(x, copy=True)
+
+
+def like(values: Any, x: Array) -> Array:
+    """Host numbers as an array of the namespace, dtype and device of x."""
+    return namespace(x).asarray(np.asarray(values), dtype=x.dtype, device=array_api_compat.device(x))
+
+
+def to_device(index: Any, x: Array) -> Array:
+    """Host integers as an index array on the device of x."""
+    return namespace(x).asarray(np.asarray(index), device=array_api_compat.device(x))
+
+
+def to_numpy(x: Array) -> np.ndarray[Any, np.dtype[Any]]:
+    """x on the host, as a NumPy array."""
+    if array_api_compat.is_numpy_array(x):
+        return np.asarray(x)
+    if array_api_compat.is_torch_array(x):
+        return np.asarray(x.detach().cpu().numpy())
+    if array_api_compat.is_cupy_array(x):
+        return np.asarray(x.get())
+    return np.asarray(x)
+
+
+def dot(x: Array, y: Array) -> float:
+    """Euclidean inner product, as a host float."""
+    return float(namespace(x).sum(x * y))
+
+
+def norm(x: Array) -> float:
+    """Euclidean norm, as a host float; safe from overflow and underflow."""
+    xp = namespace(x)
+    top = float(xp.max(xp.abs(x)))
+    if top == 0.0 or not np.isfinite(top):
+        return top
+    y = x / top
+    return top * float(xp.sqrt(xp.sum(y * y)))
+
+
+def epsilon(x: Array) -> float:
+    """The machine epsilon of x's dtype."""
+    return float(namespace(x).finfo(x.dtype).eps)
+
+
+def repeat(x: Array, rows: int) -> Array:
+    """`rows` fresh copies of the vector x, as the rows of a matrix."""
+    xp = namespace(x)
+    return xp.asarray(xp.broadcast_to(x, (rows, x.shape[0])), copy=True)
+
+
+def add_diagonal(block: Array, values: Array, first: int) -> Array:
+    """Add values[r] to block[r, first + r] for every row r; in place where the library allows it."""
+    xp = namespace(block)
+    rows, columns = block.shape
+    if _indexes_in_place(block):
+        r = xp.arange(rows, device=array_api_compat.device(block))
+        block[r, first + r] += values
+        return block
+    eye = xp.eye(rows, columns, k=first, dtype=block.dtype, device=array_api_compat.device(block))
+    return block + eye * values[:, None]
+
+
+def add_entries(block: Array, columns: np.ndarray[Any, np.dtype[np.int64]], values: Array) -> Array:
+    """Add values[r] to block[r, columns[r]] for every row r; in place where the library allows it."""
+    xp = namespace(block)
+    device = array_api_compat.device(block)
+    where = to_device(columns, block)
+    if _indexes_in_place(block):
+        block[xp.arange(block.shape[0], device=device), where] += values
+        return block
+    hit = xp.arange(block.shape[1], device=device)[None, :] == where[:, None]
+    return block + xp.astype(hit, block.dtype) * values[:, None]
+
+
+def _indexes_in_place(x: Array) -> bool:
+    """NumPy, CuPy and torch arrays take integer-array assignment; the standard does not promise it."""
+    return bool(
+        array_api_compat.is_numpy_array(x) or array_api_compat.is_cupy_array(x) or array_api_compat.is_torch_array(x)
+    )

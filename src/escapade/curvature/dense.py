@@ -1,0 +1,74 @@
+"""The dense finder: all second differences, and no probability at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ..estimators.dense import DenseHessian, dense_hessian
+from ..estimators.hessian_vector import Products
+from ..estimators.neighbourhood import Interval, Neighbourhood
+from .finding import Finder, Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dense(Finder):
+    """The smallest eigenvalue of the Hessian by second differences, d(d-1) of them besides the rows.
+
+    Errors are bounded in the units of the steps, so that variables of very different scales do not drown one
+    another: with A = diag(h) H diag(h) known to within e, H >= s as soon as A - e I >= s diag(h)^2.
+
+    Truncation is measured by products at twice the steps, with the lowest eigenvector and with a random vector.
+
+    Queries: d*(d - 1) + 4*(d + 1) besides the neighbourhood; more if the differences must be extrapolated
+    """
+
+    name = "dense"
+
+    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        free = self.free_direction(here, shift)
+        if free is not None:
+            return free
+        finding = self.undecided("nothing was tried")
+        for order, factor in ((2, 1.0), (4, 1.0), (4, 0.25), (2, 4.0)):
+            finding, obstacle = self._attempt(here, rng, shift, order, factor)
+            if not obstacle or (obstacle == "noise" and factor >= 1 and 4 * factor * here.steps.max() > 1):
+                break
+        return finding
+
+    def _attempt(
+        self, here: Neighbourhood, rng: np.random.Generator, shift: float, order: int, factor: float
+    ) -> tuple[Finding, str]:
+        hessian = dense_hessian(here, order, factor)
+        weight = np.diag(here.steps**2)
+        values, vectors = eigh(hessian.scaled, weight)
+        v = vectors[:, 0] * here.steps  # from the pencil's coordinates to y
+        seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
+        if seen.found:
+            return seen, ""
+        truncation = self._truncation(here, hessian, v / np.linalg.norm(v), rng, order, factor)
+        error = hessian.noise + truncation
+        lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
+        interval = Interval(lower, max(lower, seen.curvature.upper))
+        if lower - shift >= -self.delta:
+            return self.certified(interval, f"all second differences, order {order}"), ""
+        obstacle = "noise" if truncation < hessian.noise else "truncation"
+        reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
+        return self.undecided(reason, interval), obstacle
+
+    def _truncation(
+        self, here: Neighbourhood, hessian: DenseHessian, v: np.ndarray, rng: np.random.Generator, order: int, factor: float
+    ) -> float:
+        """The norm of the truncation error in step units, from products at twice the steps.
+
+        A random unit vector shows the Frobenius norm over sqrt(d); the lowest eigenvector shows what matters most.
+        """
+        products = Products(here, here.steps, 4 if order == 4 else 2, factor)
+        random = rng.standard_normal(here.d)
+        random /= np.linalg.norm(random)
+        lowest = v / here.steps
+        lowest /= np.linalg.norm(lowest)
+        spread = products.truncation(random, hessian.scaled @ random) * np.sqrt(here.d)
+        return float(max(spread / 3, products.truncation(lowest, hessian.scaled @ lowest)))

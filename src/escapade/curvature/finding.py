@@ -1,0 +1,142 @@
+"""What a curvature finder is, and what it answers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._array import Array, like
+from ..errors import BudgetExhausted, InvalidSetting
+from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
+from ..oracle import Oracle
+
+ANYWHERE = Interval(-math.inf, math.inf)
+
+
+class Outcome(Enum):
+    """The three answers. ⊥ alone cannot tell the last two apart; here they are never confused."""
+
+    FOUND = "a direction of negative curvature was found and confirmed"
+    CERTIFIED = "no curvature below the tolerance, with the stated confidence"
+    UNDECIDED = "neither was shown"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer of a finder at a point.
+
+    `direction` is a unit vector (in the user's variables) along which f curves down and does not rise to first
+    order, or None (the paper's ⊥). `curvature` holds the smallest eigenvalue of the Hessian, as far as was shown.
+    """
+
+    outcome: Outcome
+    direction: Array = None
+    curvature: Interval = ANYWHERE
+    reason: str = ""
+    finder: str = ""
+
+    @property
+    def found(self) -> bool:
+        """A direction was found and confirmed."""
+        return self.outcome is Outcome.FOUND
+
+    @property
+    def certified(self) -> bool:
+        """The curvature was shown to be at least -delta."""
+        return self.outcome is Outcome.CERTIFIED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finder(ABC):
+    """A curvature finder: `finder(f, x, rng) -> Finding`."""
+
+    delta: float
+    """The curvature tolerance: certify that the Hessian is at least -delta, or find a direction below -delta/2."""
+    failure: float = 1e-3
+    """The probability with which a certificate may be false."""
+    noise: float | str | None = None
+    """None (rounding), "auto", or the standard deviation of the error of f."""
+    x_scale: Any = None
+    """The scale of the variables; curvature is then that in x / x_scale."""
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        require_positive("delta", self.delta)
+        require_probability("failure", self.failure)
+
+    def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Finding:
+        """Look for negative curvature at x; a budget that runs out is an undecided answer."""
+        try:
+            return self.at(self.look(f, x, rng), rng)
+        except BudgetExhausted as stop:
+            return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
+
+    def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> Neighbourhood:
+        """The neighbourhood this finder works in."""
+        return Neighbourhood.measure(f, x, curvtol=self.delta, noise=self.noise, x_scale=self.x_scale, rng=rng)
+
+    @abstractmethod
+    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        """The same in a neighbourhood already measured, for the Hessian less `shift` times the identity."""
+
+    # Answers
+
+    def confirm(self, here: Neighbourhood, v: Vector, shift: float, reason: str) -> Finding:
+        """FOUND if second differences along v show a curvature of at most -delta/2, else UNDECIDED.
+
+        Queries: 4 or a few more
+        """
+        v = v / np.linalg.norm(v)
+        seen = here.along(v)
+        if seen.upper - shift > -self.delta / 2:
+            return self.undecided(f"{reason}, but second differences along it say {seen}", Interval(-math.inf, seen.upper))
+        if float(here.gradient()[0] @ v) > 0:
+            v = -v
+        step = v * here.unit
+        return Finding(
+            Outcome.FOUND,
+            like(step / np.linalg.norm(step), here.x),
+            Interval(-math.inf, seen.upper),
+            f"{reason}, confirmed by second differences along it: {seen}",
+            self.name,
+        )
+
+    def free_direction(self, here: Neighbourhood, shift: float) -> Finding | None:
+        """A coordinate along which the diagonal of the Hessian is clearly negative, confirmed; or None.
+
+        Queries: 4 or a few more, and only if there is one
+        """
+        diagonal, error = here.diagonal()
+        worst = int(np.argmin(diagonal + error))
+        if diagonal[worst] + error[worst] - shift > -self.delta / 2:
+            return None
+        finding = self.confirm(here, np.eye(1, here.d, worst)[0], shift, f"coordinate {worst} curves down")
+        return finding if finding.found else None
+
+    def certified(self, curvature: Interval, reason: str) -> Finding:
+        """The answer: at least -delta."""
+        return Finding(Outcome.CERTIFIED, None, curvature, reason, self.name)
+
+    def undecided(self, reason: str, curvature: Interval = ANYWHERE) -> Finding:
+        """The honest answer."""
+        return Finding(Outcome.UNDECIDED, None, curvature, reason, self.name)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse what is not a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InvalidSetting(f"{name}={value!r} must be a positive number")
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidSetting(f"{name}={value!r} must be positive and finite")
+
+
+def require_probability(name: str, value: float) -> None:
+    """Refuse what is not a probability strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        raise InvalidSetting(f"{name}={value!r} must lie in (0, 1): it is the probability of a false certificate")

@@ -1,0 +1,252 @@
+"""The anytime finder: Lanczos from a random start, with an inequality that holds at every step.
+
+After k steps from a random unit vector q, with Ritz values theta_j and recurrence norms beta_j, every eigenvector u of
+an eigenvalue at or below `level` satisfies, while all theta_j lie above it,
+
+    |<u, q>|  <=  prod_j beta_j / (theta_j - level)  +  sum_j |w_j| |g_j|,       (T_k - level) w = e_1,
+
+whatever the errors g_j of the products. Once the right side is below what a random vector can be expected to
+have (see `starts`), there is no such eigenvector, at any stopping time. No ell is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from ..estimators.hessian_vector import Order, Products
+from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
+from .finding import ANYWHERE, Finder, Finding
+from .starts import MOST, Starts
+
+ATTEMPTS = 7
+"""Changes of step length or order of the differences before the finder gives up."""
+
+UNEVEN = 32.0
+"""Steps that differ by more than this are taken as the scale of the variables."""
+
+
+@dataclass
+class Process:
+    """Lanczos on B = P (H - shift + delta) P, which is positive exactly when H - shift > -delta."""
+
+    products: Products
+    delta: float
+    q: Vector
+    head: Vector | None = None
+    """The product with the first vector, where it is already known."""
+    basis: list[Vector] = field(default_factory=list)
+    images: list[Vector] = field(default_factory=list)
+    alpha: list[float] = field(default_factory=list)
+    beta: list[float] = field(default_factory=list)
+    slack: float = 0.0
+
+    def advance(self) -> None:
+        """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
+        q = self.q
+        product = self.products(q) if self.head is None or self.basis else self.head
+        image = product + self.delta * self.products.metric**2 * q
+        self.basis.append(q)
+        self.images.append(image)
+        self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
+        r = image - self.alpha[-1] * q                                          # B q_j - alpha_j q_j
+        if len(self.basis) > 1:
+            r = r - self.beta[-1] * self.basis[-2]                              #   - beta_{j-1} q_{j-1}
+        known = np.stack(self.basis)
+        before = r
+        for _ in range(2):                                                      # full reorthogonalisation; what it
+            r = r - known.T @ (known @ r)                                       # removes belongs to g_j
+        self.slack = max(self.slack, float(np.linalg.norm(before - r)))
+        self.beta.append(float(np.linalg.norm(r)))                              # beta_j = |r|
+        self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
+
+    def ritz(self) -> tuple[Vector, Vector]:
+        """Ritz values, and the eigenvectors of T_k as columns."""
+        if len(self.alpha) == 1:
+            return np.array(self.alpha), np.ones((1, 1))
+        values, vectors = eigh_tridiagonal(self.alpha, self.beta[:-1])
+        return values, vectors
+
+    def lowest(self) -> tuple[Vector, float]:
+        """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
+        theta, z = self.ritz()
+        v = self.products.metric * (np.stack(self.basis).T @ z[:, 0])
+        length = float(np.linalg.norm(v))
+        return v / length, float(theta[0]) / length**2 - self.delta
+
+    def terms(self, level: float) -> tuple[float, float, Vector]:
+        """The two terms of the inequality (the second per unit of product error), and w."""
+        theta, z = self.ritz()
+        if theta[0] <= level:
+            return math.inf, math.inf, np.zeros(len(theta))
+        log = float(np.sum(np.log(np.maximum(self.beta, 1e-300))) - np.sum(np.log(theta - level)))
+        w = z @ (z[0, :] / (theta - level))
+        return math.exp(min(log, 700.0)), float(np.sum(np.abs(w))), w
+
+    def bound(self, level: float, error: float) -> float:
+        """The right side of the inequality."""
+        first, second, _ = self.terms(level)
+        return first + second * (error + self.slack) if first < math.inf else math.inf
+
+    def level(self, error: float, threshold: float) -> float:
+        """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
+        theta = self.ritz()[0]
+        high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error
+        low = high - width
+        while self.bound(low, error) >= threshold:
+            width *= 4
+            low = high - width
+            if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
+                return -math.inf
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.bound(middle, error) < threshold else (low, middle)
+        return low
+
+    def critical(self) -> tuple[Vector, Vector]:
+        """The unit vector whose product errors enter the inequality at level 0, and its image by H - shift."""
+        w = self.terms(0.0)[2]
+        length = float(np.linalg.norm(w))
+        s = np.stack(self.basis).T @ w / length
+        image = np.stack(self.images).T @ w / length
+        return s, image - self.delta * self.products.metric**2 * s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lanczos(Finder):
+    """The anytime Lanczos finder.
+
+    Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
+    elsewhere. Before a certificate is given, the one product that its error term hangs on is measured again at
+    twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
+    way they are lengthened, and more starts are taken.
+
+    Queries: (d + 1) to (2*d + 2) per product, 2*d + 2 for the second look, besides the neighbourhood
+    """
+
+    name = "lanczos"
+
+    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        free = self.free_direction(here, shift)
+        if free is not None:
+            return free
+        starts = rng.standard_normal((MOST, here.d))
+        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+        steps = here.steps
+        metric = steps / steps.max() if steps.max() > UNEVEN * steps.min() else np.ones(here.d)
+        products = Products(here, metric, 2, 1.0, shift)
+        head: Vector | None
+        products.order, head = self._first_product(products, starts[0])
+        best, tried = self.undecided("nothing was tried"), set()
+        for _ in range(ATTEMPTS):
+            tried.add((products.order, products.factor))
+            finding, obstacle = _Attempt(self, products, starts, head).run()
+            if not obstacle:
+                return finding
+            best = max(best, finding, key=lambda one: one.curvature.lower)
+            order: Order = 4
+            factor = products.factor
+            if obstacle == "noise":
+                factor *= 4
+            elif products.order == 4:
+                factor /= 4
+            elif products.order == 1:
+                order = 2
+            if (order, factor) in tried or factor * steps.max() > 0.25 * max(1.0, float(np.max(steps)) * 4):
+                break
+            products, head = Products(here, metric, order, factor, shift), None
+        return best
+
+    def _first_product(self, products: Products, q: Vector) -> tuple[Order, Vector]:
+        """The product with q, and the order of the next: 1 if its forward form is as good as its symmetric one.
+
+        Queries: 2*d + 2
+        """
+        product, odd = products.even(q, products.factor)
+        scale = abs(float(q @ product)) + self.delta * float(q @ (products.metric**2 * q))
+        small = Starts(len(q), self.failure).threshold(1) * scale / 4
+        return (1 if float(np.linalg.norm(odd)) < small else 2), product
+
+
+@dataclass
+class _Attempt:
+    """One run at fixed steps. `run` returns the finding, and what stood in the way ("" if nothing did)."""
+
+    finder: Lanczos
+    products: Products
+    starts: Vector
+    head: Vector | None
+
+    def run(self) -> tuple[Finding, str]:
+        finder, noise = self.finder, self.products.noise()
+        limits = Starts(len(self.starts[0]), finder.failure)
+        first = Process(self.products, finder.delta, self.starts[0], self.head)
+        suspect = self._advance(first, noise, limits.threshold(1))
+        if suspect is not None:
+            return suspect
+        error = noise + self.products.truncation(*first.critical())
+        r = limits.fewest(first.bound(0.0, error))
+        if r is None:
+            return self._stuck(first, noise, error, limits)
+        lowest = first
+        level = first.level(error, limits.threshold(r))
+        for q in self.starts[1:r]:
+            process = Process(self.products, finder.delta, q)
+            suspect = self._advance(process, error, limits.threshold(r))
+            if suspect is not None:
+                return suspect
+            if process.bound(0.0, error) >= limits.threshold(r):
+                return self._stuck(process, noise, error, limits)
+            level = min(level, process.level(error, limits.threshold(r)))
+            lowest = min(lowest, process, key=lambda one: one.lowest()[1])
+        return self._certified(lowest, level, r, error)
+
+    def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding, str] | None:
+        """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""
+        finder, here, products = self.finder, self.products.here, self.products
+        extra = None
+        while len(process.alpha) < here.d:
+            process.advance()
+            v, curvature = process.lowest()
+            if curvature <= -0.75 * finder.delta:
+                finding = finder.confirm(here, v, products.shift, f"Ritz value {curvature:.3g} after {len(process.alpha)} products")
+                return finding, "" if finding.found else "truncation"
+            first, second, _ = process.terms(0.0)
+            if first < max(threshold / 2, second * error):
+                if extra is None:
+                    extra = 2 + len(process.alpha) // 2
+                # A few more products may turn "at least -delta" into "positive".
+                floor = process.level(error, threshold) / float(np.max(products.metric)) ** 2 - finder.delta
+                if extra == 0 or curvature <= 0 or floor >= curvature / 4 or first < second * error / 4:
+                    return None
+                extra -= 1
+        return None
+
+    def _certified(self, process: Process, level: float, r: int, error: float) -> tuple[Finding, str]:
+        finder, products = self.finder, self.products
+        v, _ = process.lowest()
+        below = finder.confirm(products.here, v, products.shift, "the lowest Ritz vector")
+        if below.found:
+            return below, ""
+        # H - shift + delta = P^-1 B P^-1 >= level P^-2.
+        lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
+        reason = (
+            f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
+            f"product error at most {error:.2g}"
+        )
+        return finder.certified(Interval(lower, max(lower, below.curvature.upper)), reason), ""
+
+    def _stuck(self, process: Process, noise: float, error: float, limits: Starts) -> tuple[Finding, str]:
+        finder, products = self.finder, self.products
+        level = max(process.level(error, limits.threshold(r)) for r in (1, MOST))
+        side = np.min(products.metric) if level < 0 else np.max(products.metric)
+        lower = level / float(side) ** 2 - finder.delta + products.shift
+        obstacle = "noise" if error < 4 * noise else "truncation"
+        reason = (
+            f"products are too inexact: {'noise' if obstacle == 'noise' else 'truncation'} leaves errors of {error:.2g} "
+            f"at delta={finder.delta:.3g}"
+        )
+        return finder.undecided(reason, Interval(lower, ANYWHERE.upper)), obstacle

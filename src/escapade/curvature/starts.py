@@ -1,0 +1,41 @@
+"""How small the overlap of a random unit vector with a fixed one can be.
+
+A uniform unit vector q of R^d has |<u, q>| < t with probability I_{t^2}(1/2, (d-1)/2), the regularised incomplete beta
+function. A finder that shows |<u, q>| < t for every eigenvector u below the tolerance has therefore certified with that
+failure probability. With r independent starts, all of which must pass, each needs only the t of p^(1/r), which is
+far larger: starts are how an honest certificate is bought when products are inexact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import betaincinv
+
+PLANS = {1: 0.7, 2: 0.1, 3: 0.1, 6: 0.1}
+"""Numbers of starts that may be used, and the share of the failure probability each may spend (in all, one)."""
+
+
+def overlap(d: int, probability: float) -> float:
+    """The t with P(|<u, q>| < t) = probability; 1 in one dimension, where the overlap is always 1."""
+    return 1.0 if d == 1 else math.sqrt(float(betaincinv(0.5, (d - 1) / 2, probability)))
+
+
+@dataclass(frozen=True)
+class Starts:
+    """The overlaps that must be undercut, by number of starts."""
+
+    d: int
+    failure: float
+
+    def threshold(self, r: int) -> float:
+        """The overlap each of r starts must be shown to stay below."""
+        return overlap(self.d, (PLANS[r] * self.failure) ** (1 / r))
+
+    def fewest(self, bound: float) -> int | None:
+        """The fewest starts for which a bound of this size would pass; None if there are none."""
+        return next((r for r in PLANS if bound < self.threshold(r)), None)
+
+
+MOST = max(PLANS)

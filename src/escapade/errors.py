@@ -1,0 +1,67 @@
+"""Everything Escapade raises.
+
+EscapadeError
+├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
+├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
+├── MissingCapability                    the function cannot do what the method needs
+└── OracleError                          something happened at the door to function values
+    ├── BudgetExhausted                  the stencil asked for would pass the budget
+    ├── EvaluationFailed                 the user's function raised
+    ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
+    └── NonFiniteValue                   it returned NaN or infinity
+
+Every `OracleError` carries the best point so far, `best_x` and `best_fun` (None before the first value).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class EscapadeError(Exception):
+    """Base of all errors of this library."""
+
+
+class InvalidSetting(EscapadeError, ValueError):
+    """An argument is out of its range; the message names it, its value, the bound and the remedy."""
+
+
+class BelowPrecision(EscapadeError, ValueError):
+    """A radius or step lies below what the dtype, the point and the function values can resolve."""
+
+
+class MissingCapability(EscapadeError):
+    """The function lacks something the method needs: gradients, samples, or being asked twice."""
+
+
+class OracleError(EscapadeError):
+    """Something happened while asking for function values."""
+
+    best_x: Any = None
+    best_fun: float | None = None
+
+
+class BudgetExhausted(OracleError):
+    """A stencil was refused, whole, because its queries would pass the budget."""
+
+    def __init__(self, asked: int, used: int, maxfev: int) -> None:
+        super().__init__(
+            f"{asked} more queries would pass the budget: {used} of maxfev={maxfev} are used; raise maxfev"
+        )
+        self.asked, self.used, self.maxfev = asked, used, maxfev
+
+
+class EvaluationFailed(OracleError):
+    """The user's function raised; the exception is the cause, the point is `x`."""
+
+    def __init__(self, message: str, x: Any) -> None:
+        super().__init__(message)
+        self.x = x
+
+
+class InvalidValue(EvaluationFailed, TypeError):
+    """The user's function returned something other than one real number a point."""
+
+
+class NonFiniteValue(EvaluationFailed):
+    """The user's function returned NaN or infinity at `x`."""

@@ -1,0 +1,78 @@
+"""Gradients from function values: along the coordinates, along random directions, by Gaussian smoothing."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, like, namespace, to_numpy
+from .._random import gauss, spheres
+from ..oracle import Oracle, axes, point, points
+
+Steps = float | NDArray[np.float64]
+
+
+def coord_gradient(f: Oracle, x: Array, mu: Steps) -> Array:
+    """CoordGradEst: sum_i (f(x + mu e_i) - f(x - mu e_i)) / (2 mu) e_i.
+
+    Section 2.1, Zhang, Xiong & Gu (2022). Error at most rho sqrt(d) mu^2 / 6 (Lemma 4).
+
+    Queries: 2*d
+    """
+    d, steps = x.shape[0], np.broadcast_to(np.asarray(mu, dtype=np.float64), x.shape)
+    h = like(steps, x)
+    values = f(axes(x, h) + axes(x, -h))
+    return like((values[:d] - values[d:]) / (2 * to_numpy(h).astype(np.float64)), x)
+
+
+def coord_gradient_forward(f: Oracle, x: Array, mu: Steps) -> Array:
+    """The forward form of CoordGradEst: sum_i (f(x + mu e_i) - f(x)) / mu e_i.
+
+    Lemma 4, Zhang, Xiong & Gu (2022). Error at most ell sqrt(d) mu.
+
+    Queries: d + 1
+    """
+    d, steps = x.shape[0], np.broadcast_to(np.asarray(mu, dtype=np.float64), x.shape)
+    h = like(steps, x)
+    values = f(axes(x, h) + point(x))
+    return like((values[:d] - values[d]) / to_numpy(h).astype(np.float64), x)
+
+
+def rand_gradient(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: int = 1) -> Array:
+    """RandGradEst: d (f(x + mu u) - f(x - mu u)) / (2 mu) u with u uniform on the sphere, averaged over m draws.
+
+    Section 2.1, Zhang, Xiong & Gu (2022).
+
+    Queries: 2*m
+    """
+    u = spheres(rng, x, m)
+    values = f(points(x[None, :] + mu * u) + points(x[None, :] - mu * u))
+    slopes = like(x.shape[0] * (values[:m] - values[m:]) / (2 * mu * m), x)
+    return namespace(x).sum(slopes[:, None] * u, axis=0)
+
+
+def rand_gradient_forward(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: int = 1) -> Array:
+    """The forward form of RandGradEst: d (f(x + mu u) - f(x)) / mu u, averaged over m draws.
+
+    Lemma 5, Zhang, Xiong & Gu (2022).
+
+    Queries: m + 1
+    """
+    u = spheres(rng, x, m)
+    values = f(points(x[None, :] + mu * u) + point(x))
+    slopes = like(x.shape[0] * (values[:m] - values[m]) / (mu * m), x)
+    return namespace(x).sum(slopes[:, None] * u, axis=0)
+
+
+def gauss_gradient(f: Oracle, x: Array, sigma: float, rng: np.random.Generator, m: int = 1) -> Array:
+    """Gaussian smoothing: the mean over m draws z ~ N(0, sigma^2 I) of z (f(x + z) - f(x)) / sigma^2.
+
+    The estimator of ZPSGD, Jin, Liu, Ge & Jordan (2018).
+
+    Queries: m + 1
+    """
+    xp = namespace(x)
+    z = sigma * xp.stack([gauss(rng, x) for _ in range(m)])
+    values = f(points(x[None, :] + z) + point(x))
+    slopes = like((values[:m] - values[m]) / (m * sigma**2), x)
+    return xp.sum(slopes[:, None] * z, axis=0)

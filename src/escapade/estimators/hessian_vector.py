@@ -1,0 +1,124 @@
+"""Hessian-vector products from function values.
+
+The paper's product differences two coordinate gradients, 4d queries. The mixed difference
+
+    (f(x + hq + mu e_i) - f(x + hq) - f(x + mu e_i) + f(x)) / (h mu)
+
+needs d + 1 new ones, because the row f(x + mu e_i) serves every product; averaged with its mirror image at (-h, -mu)
+all odd terms of the error cancel (2d + 2 queries), and extrapolated from two steps so does h^2 (4d + 4).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .._array import Array, epsilon, like, norm, to_numpy
+from ..oracle import Oracle, axes, point
+from .neighbourhood import Neighbourhood, Vector
+
+Order = Literal[1, 2, 4]
+
+NOISE_FACTOR: dict[int, float] = {1: math.sqrt(2), 2: 1.12, 4: 1.55}
+"""Root-mean-square of the independent errors of a product, in units of noise / (h mu); the errors that all its
+coordinates share, those of f(x) and f(x ± hq), are as large again."""
+
+
+def hessian_vector(f: Oracle, x: Array, v: Array, mu: float) -> Array:
+    """The paper's product: sum_i (f(x+v+mu e_i) - f(x+v-mu e_i) + f(x-mu e_i) - f(x+mu e_i)) / (2 mu) e_i.
+
+    Section 2.2, Zhang, Xiong & Gu (2022). Error at most rho (|v|^2 / 2 + sqrt(d) mu^2 / 3) (Lemma 1); none on quadratics.
+
+    Queries: 4*d
+    """
+    d, h = x.shape[0], like(np.full(x.shape[0], mu), x)
+    values = f(axes(x + v, h) + axes(x + v, -h) + axes(x, -h) + axes(x, h))
+    a, b, c, e = (values[i * d : (i + 1) * d] for i in range(4))
+    return like((a - b + c - e) / (2 * mu), x)
+
+
+@dataclass
+class Products:
+    """q -> P (H - shift) P q around a point, by mixed differences, with a bound on what noise does to it.
+
+    `metric` is the diagonal of P (ones: the user's variables). `factor` multiplies the difference steps.
+    """
+
+    here: Neighbourhood
+    metric: Vector
+    order: Order = 2
+    factor: float = 1.0
+    shift: float = 0.0
+
+    def reach(self, factor: float) -> float:
+        """How far along q the mixed differences step."""
+        here = self.here
+        return factor * float(np.median(here.steps / self.metric)) * min(math.sqrt(here.d), 8.0)
+
+    def __call__(self, q: Vector) -> Vector:
+        """The product with a unit vector q.
+
+        Queries: d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4
+        """
+        if self.order == 1:
+            return self._finish(self._one_sided(q, self.factor, 1.0), q)
+        return self.even(q, self.factor)[0]
+
+    def even(self, q: Vector, factor: float) -> tuple[Vector, Vector]:
+        """The product to second order, or fourth, and the odd part of its forward form (the third derivatives).
+
+        Queries: 2*d + 2 or 4*d + 4 for order 1 and 2, or 4
+        """
+        plus, minus = self._one_sided(q, factor, 1.0), self._one_sided(q, factor, -1.0)
+        product, odd = (plus + minus) / 2, (plus - minus) / 2
+        if self.order == 4:
+            longer = (self._one_sided(q, 2 * factor, 1.0) + self._one_sided(q, 2 * factor, -1.0)) / 2
+            product = (4 * product - longer) / 3
+        return self._finish(product, q), self._finish(odd, None)
+
+    def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
+        here, h = self.here, sign * self.reach(factor)
+        z = here.moved(self.metric * q, h)
+        mu = like(sign * factor * here.steps * here.unit, here.x)
+        values = here.f.tagged("curvature")(axes(z, mu) + point(z))
+        base = here.row(factor)[0 if sign > 0 else 1]
+        return (values[:-1] - values[-1] - base + here.f0) / (h * sign * factor * here.steps)
+
+    def _finish(self, product: Vector, q: Vector | None) -> Vector:
+        product = self.metric * product
+        return product if q is None else product - self.shift * self.metric**2 * q
+
+    def noise(self) -> float:
+        """A bound on the norm of what noise adds to a product with a unit vector."""
+        here, h = self.here, self.reach(self.factor)
+        spread = float(np.linalg.norm(self.metric / here.steps)) / math.sqrt(here.d)
+        shared = 1.0 if here.noise.source == "rounding" else 0.5
+        values = NOISE_FACTOR[self.order] * here.noise.norm(here.d, shared) * spread / (h * self.factor)
+        return values + self._rounding_of_x(h)
+
+    def _rounding_of_x(self, h: float) -> float:
+        """x + hq is rounded: a relative error of the displacement, times a curvature of the size seen."""
+        here = self.here
+        top = float(np.max(np.abs(here.diagonal()[0]) * self.metric**2))
+        return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
+
+    def truncation(self, q: Vector, product: Vector) -> float:
+        """How far the product with q moves when every step is doubled: a bound, as far as values can tell,
+        on its truncation error (which is a third of that, or less).
+
+        Queries: 2*d + 2 or 4*d + 4, and 2*d for a row not yet known
+        """
+        twice = self.even(q, 2 * self.factor)[0]
+        return float(np.linalg.norm(twice - product))
+
+
+def mixed_product(here: Neighbourhood, q: Array, order: Order = 2) -> Array:
+    """H q for a unit vector q, from the shared rows of a neighbourhood.
+
+    Queries: d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4
+    """
+    products = Products(here, np.ones(here.d), order)
+    return like(products(to_numpy(q).astype(np.float64)), here.x)

@@ -1,0 +1,91 @@
+"""How wrong a function value can be: rounding, a given standard deviation, or a measured one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, epsilon, like, namespace
+from .._random import sphere
+from ..errors import InvalidSetting
+from ..oracle import Oracle, points
+
+NoiseSource = Literal["rounding", "given", "estimated"]
+
+TABLE_POINTS = 9
+"""Values in a difference table, besides f(x)."""
+
+SAFETY = 1.5
+"""A standard deviation measured from so few values is trusted only when multiplied by this."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The error of a function value.
+
+    `level` is a standard deviation for noise that was given or estimated, and a bound for rounding.
+    """
+
+    level: float
+    source: NoiseSource
+
+    def norm(self, count: int, common: float = 0.0) -> float:
+        """A bound on the norm of `count` errors, and of `common` (in root-mean-square) shared by all of them.
+
+        Rounding errors are bounded one by one. Random ones exceed this about once in 30,000 times: the norm
+        of a normal vector is below sqrt(count) + 4.
+        """
+        if self.source == "rounding":
+            return self.level * math.sqrt(count) * (1 + common)
+        return self.level * (math.sqrt(count) + 4 + 4 * common * math.sqrt(count))
+
+
+def check_noise(noise: float | str | None) -> None:
+    """Refuse what cannot be a noise level."""
+    if noise is None or noise == "auto":
+        return
+    if isinstance(noise, str | bool) or not isinstance(noise, int | float | np.number):
+        raise InvalidSetting(f"noise={noise!r} must be None (rounding), 'auto' or a standard deviation >= 0")
+    if not (math.isfinite(noise) and noise >= 0):
+        raise InvalidSetting(f"noise={noise!r} must be a finite standard deviation >= 0")
+
+
+def rounding(x: Array, magnitude: float) -> float:
+    """The rounding error of a value of this magnitude computed in x's dtype."""
+    xp = namespace(x)
+    return max(epsilon(x) * magnitude, float(xp.finfo(x.dtype).smallest_normal))
+
+
+def table_estimate(values: NDArray[np.float64]) -> float | None:
+    """The noise level of equally spaced values, from their difference table; None if it does not settle.
+
+    The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
+    first orders that agree with one another, and change sign, show the noise (Moré & Wild, 2011).
+    """
+    sigma, mixed = [], []
+    for k in range(1, len(values)):
+        values = np.diff(values)
+        sigma.append(math.sqrt(float(np.mean(values**2)) / math.comb(2 * k, k)))
+        mixed.append(float(values.min()) < 0 < float(values.max()))
+    for k in range(len(sigma) - 2):
+        window = sigma[k : k + 3]
+        if min(window) > 0 and max(window) <= 4 * min(window) and mixed[k]:
+            return sigma[k]
+    return None
+
+
+def measure(f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator) -> float | None:
+    """The noise level of f near x, from a difference table along a random line.
+
+    Queries: 9
+    """
+    xp = namespace(x)
+    spacing = epsilon(x) ** 0.25 / 4 * max(1.0, float(np.max(np.abs(np.asarray(xp.max(xp.abs(x)))))) ** 0.5)
+    ray = sphere(rng, x) * like(unit, x)
+    t = like(spacing * np.arange(1, TABLE_POINTS + 1), x)
+    values = f(points(x[None, :] + t[:, None] * ray[None, :]))
+    return table_estimate(np.concatenate([[f0], values]))

@@ -1,0 +1,101 @@
+"""Difference steps, decided in one place, and the errors they leave.
+
+With values wrong by eta, a first forward difference of step h is wrong by 2 eta / h + h L / 2, a central one by
+eta / h + h^2 M / 6 and a second one by 4 eta / h^2 + h^2 Q / 12, where L, M, Q bound the second, third and
+fourth derivatives along the step. Unless they are known, one is taken for each, in units of `x_scale`.
+
+Steps are rounded to powers of two, so that x + h and x - h are exact (but for a change of binade).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, epsilon, to_numpy
+from ..errors import BelowPrecision
+
+CURVATURE_SHARE = 1e-3
+"""Second differences are stepped so that noise stays below this share of the curvature tolerance."""
+
+LONGEST = 0.25
+"""No difference step is longer than this, in units of max(1, |x|)."""
+
+
+def forward_step(eta: float, curvature: float = 1.0) -> float:
+    """The step that balances noise and truncation in (f(x+h) - f(x)) / h."""
+    return 2 * math.sqrt(eta / curvature)
+
+
+def central_step(eta: float, third: float = 1.0) -> float:
+    """The step that balances noise and truncation in (f(x+h) - f(x-h)) / 2h."""
+    return (3 * eta / third) ** (1 / 3)
+
+
+def second_step(eta: float, fourth: float = 1.0) -> float:
+    """The step that balances noise and truncation in (f(x+h) - 2f(x) + f(x-h)) / h^2."""
+    return (48 * eta / fourth) ** (1 / 4)
+
+
+def forward_error(eta: float, h: float, ell: float) -> float:
+    """The error of a forward difference of an ell-smooth function."""
+    return 2 * eta / h + ell * h / 2
+
+
+def central_error(eta: float, h: float, rho: float) -> float:
+    """The error of a central difference of a rho-Hessian-Lipschitz function."""
+    return eta / h + rho * h**2 / 6
+
+
+def second_error(eta: float, h: float, rho: float) -> float:
+    """The error of a second difference of a rho-Hessian-Lipschitz function."""
+    return 4 * eta / h**2 + rho * h / 3
+
+
+def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
+    """The error of the paper's Hessian-vector product of a vector of length h, divided by h (Lemma 1)."""
+    return 2 * math.sqrt(d) * eta / (h * mu) + rho * (h / 2 + math.sqrt(d) * mu**2 / (3 * h))
+
+
+def gradient_steps(x: Array, unit: NDArray[np.float64], eta: float) -> NDArray[np.float64]:
+    """Steps of central first differences, per coordinate, in the units of x."""
+    y = np.abs(to_numpy(x).astype(np.float64)) / unit
+    h = np.maximum(np.maximum(epsilon(x) ** (1 / 3), central_step(eta)), 32 * epsilon(x) ** 0.5 * y)
+    return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
+
+
+def curvature_steps(
+    x: Array, unit: NDArray[np.float64], eta: float, curvtol: float
+) -> NDArray[np.float64]:
+    """Steps of second differences, per coordinate, in the units of x.
+
+    They start at eps^(1/4), grow as sqrt(noise / tolerance) once that is larger, and never fall below what
+    the coordinate resolves.
+    """
+    y = np.abs(to_numpy(x).astype(np.float64)) / unit
+    h = max(epsilon(x) ** 0.25, math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol)))
+    h = np.maximum(h, 32 * epsilon(x) ** 0.5 * y)
+    return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
+
+
+def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest power of two to each step."""
+    return np.exp2(np.round(np.log2(h)))
+
+
+def require_resolved(name: str, radius: float, x: Array, magnitude: float, curvature: float) -> None:
+    """Refuse a literal radius that the dtype, |x| or |f| cannot resolve.
+
+    The point must move (radius > eps |x|), and the change of f it makes, curvature radius^2, must exceed the
+    rounding of f.
+    """
+    eps = epsilon(x)
+    top = float(np.max(np.abs(to_numpy(x))))
+    floor = max(eps * top, math.sqrt(4 * eps * abs(magnitude) / curvature))
+    if radius <= floor:
+        raise BelowPrecision(
+            f"{name}={radius:.3g} is below {floor:.3g}, the least that {x.dtype} resolves at |x| = {top:.3g} and "
+            f"|f| = {abs(magnitude):.3g}; drop the literal radii (the default recurrence is normalised and needs none)"
+        )

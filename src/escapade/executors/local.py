@@ -1,0 +1,76 @@
+"""In-process executors: a scalar function in a loop, or a vectorised one in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import array_api_compat
+
+from .._array import Array
+
+
+class Evaluate(Protocol):
+    """The one method: raw values of the rows of a block.
+
+    `batch` is () for a plain function and (ids,) for a sampled one. A failure at row r is reported by
+    raising `RowFailure(r)` from the user's exception.
+    """
+
+    def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any: ...
+
+    def calls(self, rows: int) -> int:
+        """How often the user's function is called for so many rows."""
+        ...
+
+
+class RowFailure(Exception):
+    """The user's function raised at this row of the block; the cause says what (None: at some row)."""
+
+    def __init__(self, row: int | None) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Serial:
+    """`fun(x, [ids,] *args) -> float`, one point at a time."""
+
+    fun: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+
+    def __call__(self, block: Array, batch: tuple[Any, ...]) -> list[Any]:
+        fun, extra = self.fun, batch + self.args
+        rows = block if array_api_compat.is_numpy_array(block) else [block[r, :] for r in range(block.shape[0])]
+        out: list[Any] = []
+        try:
+            if extra:
+                for x in rows:
+                    out.append(fun(x, *extra))
+            else:
+                for x in rows:
+                    out.append(fun(x))
+        except Exception as error:
+            raise RowFailure(len(out)) from error
+        return out
+
+    def calls(self, rows: int) -> int:
+        return rows
+
+
+@dataclass(frozen=True)
+class Vectorized:
+    """`fun(X, [ids,] *args) -> values`, one for every row of X."""
+
+    fun: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+
+    def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
+        try:
+            return self.fun(block, *batch, *self.args)
+        except Exception as error:
+            raise RowFailure(None) from error
+
+    def calls(self, rows: int) -> int:
+        return 1

@@ -1,0 +1,7 @@
+"""The only door to function values: `Oracle`, its books, and the stencils it evaluates."""
+
+from .ledger import Ledger
+from .oracle import Batch, Oracle
+from .stencil import Stencil, axes, pairs, point, points, some_axes
+
+__all__ = ["Batch", "Ledger", "Oracle", "Stencil", "axes", "pairs", "point", "points", "some_axes"]

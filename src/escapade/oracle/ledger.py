@@ -1,0 +1,27 @@
+"""The books: who asked for how many values, and in how many rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Ledger:
+    """Counts kept by the oracle alone.
+
+    A query is one value f_i(x) delivered to a method; a round is a batch of points that had to wait for the
+    one before it; a call is one call of the user's function; an attempt is one point sent to it, delivered or
+    not; an observation is a value read for plotting, outside every budget.
+    """
+
+    by_purpose: Counter[str] = field(default_factory=Counter)
+    rounds: int = 0
+    calls: int = 0
+    attempts: int = 0
+    observations: int = 0
+
+    @property
+    def queries(self) -> int:
+        """All queries so far."""
+        return self.by_purpose.total()

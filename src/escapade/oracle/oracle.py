@@ -1,0 +1,209 @@
+"""The only door to function values.
+
+Everything that counts, budgets, blocks or catches lives here. A method holds an `Oracle`, calls it with a
+stencil, and gets float64 values on the host; the points themselves are built in the namespace, dtype and
+device of x. Host values cost nothing that matters: a vector of length d stands beside d evaluations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array
+from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, OracleError
+from ..executors import Evaluate, Serial, Vectorized
+from .failures import checked_values
+from .ledger import Ledger
+from .stencil import Stencil, point
+
+BLOCK_BYTES = 1 << 24
+"""Points are built in blocks of at most this many bytes (or one point)."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A minibatch is a value: the same sample ids can be used at several points."""
+
+    ids: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass
+class _Engine:
+    """What all views of one oracle share."""
+
+    evaluate: Evaluate
+    samples: int | Literal["stream"] | None
+    maxfev: int | None
+    ledger: Ledger = field(default_factory=Ledger)
+    best_x: Array = None
+    best_fun: float = np.inf
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Function values, counted.
+
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args) -> float`; with `vectorized`, `fun(X, *args) -> values` of the rows of X; with
+        `samples`, the sample ids come right after the point and the value is their average.
+    samples : int, "stream" or None
+        n for a finite sum, "stream" for an unlimited supply of 64-bit ids.
+    maxfev : int or None
+        Hard budget of queries. A stencil that would pass it is refused whole, before any of it is evaluated.
+    """
+
+    _engine: _Engine
+    purpose: str = "descent"
+    batch: Batch | None = None
+
+    @classmethod
+    def of(
+        cls,
+        fun: Callable[..., Any],
+        *,
+        args: tuple[Any, ...] = (),
+        vectorized: bool = False,
+        samples: int | Literal["stream"] | None = None,
+        maxfev: int | None = None,
+    ) -> Oracle:
+        """An oracle for a user's function."""
+        if not callable(fun):
+            raise InvalidSetting(f"fun must be callable, not {type(fun).__name__}")
+        if samples is not None and samples != "stream":
+            if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
+                raise InvalidSetting(f"samples={samples!r} must be a positive integer, 'stream' or None")
+            samples = int(samples)
+        if maxfev is not None and (
+            isinstance(maxfev, bool) or not isinstance(maxfev, int | np.integer) or maxfev < 0
+        ):
+            raise InvalidSetting(f"maxfev={maxfev!r} must be a non-negative integer or None (no budget)")
+        executor: Evaluate = Vectorized(fun, tuple(args)) if vectorized else Serial(fun, tuple(args))
+        return cls(_Engine(executor, samples, None if maxfev is None else int(maxfev)))
+
+    # Views
+
+    def tagged(self, purpose: str) -> Oracle:
+        """The same oracle, counting under another purpose."""
+        return dataclasses.replace(self, purpose=purpose)
+
+    def on(self, batch: Batch) -> Oracle:
+        """f_S: the average over the sample ids of a batch, a deterministic function."""
+        if self.samples is None:
+            raise MissingCapability("this function has no samples: pass samples=n or samples='stream'")
+        return dataclasses.replace(self, batch=batch)
+
+    def draw(self, size: int, rng: np.random.Generator, *, replace: bool = False) -> Batch:
+        """A minibatch of sample ids; without replacement, a batch of n (or more) is the whole sum, exact."""
+        if self.samples is None:
+            raise MissingCapability("this function has no samples: pass samples=n or samples='stream'")
+        if size < 1:
+            raise InvalidSetting(f"a batch of size {size} must hold at least one sample")
+        if self.samples == "stream":
+            return Batch(rng.integers(0, 2**63 - 1, size=size, dtype=np.int64))
+        if replace:
+            return Batch(rng.integers(0, self.samples, size=size, dtype=np.int64))
+        if size >= self.samples:
+            return self.everything()
+        return Batch(np.sort(rng.choice(self.samples, size=size, replace=False)).astype(np.int64))
+
+    def everything(self) -> Batch:
+        """All samples of a finite sum."""
+        if not isinstance(self.samples, int):
+            raise MissingCapability("a stream has no end: only a finite sum (samples=n) can be taken whole")
+        return Batch(np.arange(self.samples, dtype=np.int64))
+
+    # Facts
+
+    @property
+    def samples(self) -> int | Literal["stream"] | None:
+        """n, "stream" or None."""
+        return self._engine.samples
+
+    @property
+    def ledger(self) -> Ledger:
+        """The books, shared by all views."""
+        return self._engine.ledger
+
+    @property
+    def remaining(self) -> float:
+        """Queries left in the budget (infinity without one)."""
+        limit = self._engine.maxfev
+        return np.inf if limit is None else limit - self.ledger.queries
+
+    @property
+    def best(self) -> tuple[Array, float | None]:
+        """The best point evaluated so far and its value; (None, None) before the first.
+
+        For a sampled function, values of different batches do not compare, and the best is not kept.
+        """
+        engine = self._engine
+        return (engine.best_x, None if engine.best_x is None else engine.best_fun)
+
+    # The door
+
+    def __call__(self, stencil: Stencil) -> NDArray[np.float64]:
+        """The values at the points of a stencil: one round, `stencil.size` queries (times the batch)."""
+        engine, ledger = self._engine, self.ledger
+        weight = self._weight()
+        queries = stencil.size * weight
+        if queries > self.remaining:
+            raise self._with_best(BudgetExhausted(queries, ledger.queries, engine.maxfev or 0))
+        ledger.rounds += 1
+        values = self._evaluate(stencil, keep_best=self.batch is None)
+        ledger.by_purpose[self.purpose] += queries
+        return values
+
+    def value(self, x: Array) -> float:
+        """The value at one point."""
+        return float(self(point(x))[0])
+
+    def observe(self, x: Array) -> float:
+        """The value at x for plotting: unmetered, outside the budget, reported apart."""
+        value = float(self._evaluate(point(x), keep_best=False)[0])
+        self.ledger.observations += self._weight()
+        return value
+
+    def _weight(self) -> int:
+        if self.batch is not None:
+            return len(self.batch)
+        if self.samples is None:
+            return 1
+        raise MissingCapability("a sampled function is evaluated on a batch: f.on(f.draw(m, rng))")
+
+    def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> NDArray[np.float64]:
+        engine, ledger = self._engine, self.ledger
+        batch = () if self.batch is None else (self.batch.ids,)
+        out = np.empty(stencil.size)
+        start, rows = 0, max(1, BLOCK_BYTES // (8 * stencil.d))
+        while start < stencil.size:
+            stop = min(start + rows, stencil.size)
+            block = stencil.rows(start, stop)
+            ledger.calls += engine.evaluate.calls(stop - start)
+            ledger.attempts += (stop - start) * self._weight()
+            try:
+                values = checked_values(engine.evaluate, block, batch)
+            except OracleError as error:
+                raise self._with_best(error) from error.__cause__
+            out[start:stop] = values
+            if keep_best:
+                lowest = int(values.argmin())
+                if values[lowest] < engine.best_fun:
+                    row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
+                    engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
+            start = stop
+        return out
+
+    def _with_best(self, error: OracleError) -> OracleError:
+        error.best_x, error.best_fun = self.best
+        return error
