@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--most", type=int, default=200, help="largest dimension")
     parser.add_argument("--failure", type=float, default=0.01)
-    parser.add_argument("--finders", nargs="+", default=["lanczos", "dense", "cheapest", "chebyshev"])
+    parser.add_argument("--finders", nargs="+", default=["lanczos", "dense", "auto", "chebyshev"])
     options = parser.parse_args()
     p, runs = options.failure, options.runs
     allowed = p + 3 * math.sqrt(p * (1 - p) / runs)

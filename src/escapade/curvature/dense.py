@@ -53,7 +53,7 @@ class Dense(Finder):
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
         interval = Interval(lower, max(lower, seen.curvature.upper))
         if lower - shift >= -self.delta:
-            return self.certified(interval, f"all second differences, order {order}"), ""
+            return self.certified(interval, f"all second differences, order {order}", seen.lowest), ""
         obstacle = "noise" if truncation < hessian.noise else "truncation"
         reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
         return self.undecided(reason, interval), obstacle

@@ -39,6 +39,8 @@ class Finding:
     curvature: Interval = ANYWHERE
     reason: str = ""
     finder: str = ""
+    lowest: Vector | None = None
+    """The unit direction of least curvature seen, where one was looked at."""
 
     @property
     def found(self) -> bool:
@@ -95,7 +97,8 @@ class Finder(ABC):
         v = v / np.linalg.norm(v)
         seen = here.along(v)
         if seen.upper - shift > -self.delta / 2:
-            return self.undecided(f"{reason}, but second differences along it say {seen}", Interval(-math.inf, seen.upper))
+            reason = f"{reason}, but second differences along it say {seen}"
+            return self.undecided(reason, Interval(-math.inf, seen.upper), v)
         if float(here.gradient()[0] @ v) > 0:
             v = -v
         step = v * here.unit
@@ -105,6 +108,7 @@ class Finder(ABC):
             Interval(-math.inf, seen.upper),
             f"{reason}, confirmed by second differences along it: {seen}",
             self.name,
+            v,
         )
 
     def free_direction(self, here: Neighbourhood, shift: float) -> Finding | None:
@@ -119,13 +123,13 @@ class Finder(ABC):
         finding = self.confirm(here, np.eye(1, here.d, worst)[0], shift, f"coordinate {worst} curves down")
         return finding if finding.found else None
 
-    def certified(self, curvature: Interval, reason: str) -> Finding:
+    def certified(self, curvature: Interval, reason: str, lowest: Vector | None = None) -> Finding:
         """The answer: at least -delta."""
-        return Finding(Outcome.CERTIFIED, None, curvature, reason, self.name)
+        return Finding(Outcome.CERTIFIED, None, curvature, reason, self.name, lowest)
 
-    def undecided(self, reason: str, curvature: Interval = ANYWHERE) -> Finding:
+    def undecided(self, reason: str, curvature: Interval = ANYWHERE, lowest: Vector | None = None) -> Finding:
         """The honest answer."""
-        return Finding(Outcome.UNDECIDED, None, curvature, reason, self.name)
+        return Finding(Outcome.UNDECIDED, None, curvature, reason, self.name, lowest)
 
 
 def require_positive(name: str, value: float) -> None:

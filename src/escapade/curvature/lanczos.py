@@ -133,10 +133,10 @@ class Lanczos(Finder):
         free = self.free_direction(here, shift)
         if free is not None:
             return free
-        starts = rng.standard_normal((MOST, here.d))
+        starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
-        steps = here.steps
-        metric = steps / steps.max() if steps.max() > UNEVEN * steps.min() else np.ones(here.d)
+        h = here.steps
+        metric = h / h.max() if h.max() > UNEVEN * h.min() else np.ones(here.d)
         products = Products(here, metric, 2, 1.0, shift)
         head: Vector | None
         products.order, head = self._first_product(products, starts[0])
@@ -147,17 +147,9 @@ class Lanczos(Finder):
             if not obstacle:
                 return finding
             best = max(best, finding, key=lambda one: one.curvature.lower)
-            order: Order = 4
-            factor = products.factor
-            if obstacle == "noise":
-                factor *= 4
-            elif products.order == 4:
-                factor /= 4
-            elif products.order == 1:
-                order = 2
-            if (order, factor) in tried or factor * steps.max() > 0.25 * max(1.0, float(np.max(steps)) * 4):
+            products, head = products.after(obstacle), None
+            if (products.order, products.factor) in tried or products.too_long:
                 break
-            products, head = Products(here, metric, order, factor, shift), None
         return best
 
     def _first_product(self, products: Products, q: Vector) -> tuple[Order, Vector]:
@@ -237,7 +229,7 @@ class _Attempt:
             f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
             f"product error at most {error:.2g}"
         )
-        return finder.certified(Interval(lower, max(lower, below.curvature.upper)), reason), ""
+        return finder.certified(Interval(lower, max(lower, below.curvature.upper)), reason, v), ""
 
     def _stuck(self, process: Process, noise: float, error: float, limits: Starts) -> tuple[Finding, str]:
         finder, products = self.finder, self.products

@@ -11,7 +11,7 @@ all odd terms of the error cancel (2d + 2 queries), and extrapolated from two st
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from .._array import Array, epsilon, like, norm, to_numpy
 from ..oracle import Oracle, axes, point
 from .neighbourhood import Neighbourhood, Vector
+from .steps import LONGEST
 
 Order = Literal[1, 2, 4]
 
@@ -113,6 +114,21 @@ class Products:
         """
         twice = self.even(q, 2 * self.factor)[0]
         return float(np.linalg.norm(twice - product))
+
+
+    def after(self, obstacle: str) -> Products:
+        """Products that may pass where these failed: longer steps against noise, extrapolation and then shorter
+        steps against truncation."""
+        if obstacle == "noise":
+            return replace(self, order=4, factor=4 * self.factor)
+        if self.order == 4:
+            return replace(self, factor=self.factor / 4)
+        return replace(self, order=2 if self.order == 1 else 4)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the steps are longer than any that could still be called a difference."""
+        return self.factor > 1 and self.factor * float(np.max(self.here.steps)) > LONGEST
 
 
 def mixed_product(here: Neighbourhood, q: Array, order: Order = 2) -> Array:

@@ -166,6 +166,16 @@ class Neighbourhood:
             return Interval(-math.inf, math.inf)
         return Interval(best[0] - best[1], best[0] + best[1])
 
+    def third_along(self, v: Vector) -> float:
+        """The size of the third derivative along the unit vector v, from odd differences at two steps.
+
+        Queries: 4
+        """
+        h = 8 * float(np.median(self.steps))
+        f = self.f.tagged("check")
+        a, b, c, e = f(point(self.moved(v, h)) + point(self.moved(v, -h)) + point(self.moved(v, 2 * h)) + point(self.moved(v, -2 * h)))
+        return abs(float((c - e) / 2 - (a - b))) / h**3
+
     def _learn_scale(self) -> None:
         """Cut the step of every coordinate whose second differences disagree at two steps.
 

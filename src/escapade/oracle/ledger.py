@@ -12,7 +12,8 @@ class Ledger:
 
     A query is one value f_i(x) delivered to a method; a round is a batch of points that had to wait for the
     one before it; a call is one call of the user's function; an attempt is one point sent to it, delivered or
-    not; an observation is a value read for plotting, outside every budget.
+    not; an observation is a value read for plotting, outside every budget; a gradient is one that the first-order
+    baselines were given.
     """
 
     by_purpose: Counter[str] = field(default_factory=Counter)
@@ -20,6 +21,7 @@ class Ledger:
     calls: int = 0
     attempts: int = 0
     observations: int = 0
+    gradients: int = 0
 
     @property
     def queries(self) -> int:

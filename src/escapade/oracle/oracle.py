@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array
-from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, OracleError
+from .._array import Array, to_numpy
+from ..errors import BudgetExhausted, InvalidSetting, InvalidValue, MissingCapability, OracleError
 from ..executors import Evaluate, Serial, Vectorized
 from .failures import checked_values
 from .ledger import Ledger
@@ -46,6 +46,7 @@ class _Engine:
     ledger: Ledger = field(default_factory=Ledger)
     best_x: Array = None
     best_fun: float = np.inf
+    grad: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Oracle:
         `samples`, the sample ids come right after the point and the value is their average.
     samples : int, "stream" or None
         n for a finite sum, "stream" for an unlimited supply of 64-bit ids.
+    grad : callable, optional
+        `grad(x[, ids]) -> gradient`, for the first-order baselines alone; its calls are counted apart.
     maxfev : int or None
         Hard budget of queries. A stencil that would pass it is refused whole, before any of it is evaluated.
     """
@@ -76,6 +79,7 @@ class Oracle:
         vectorized: bool = False,
         samples: int | Literal["stream"] | None = None,
         maxfev: int | None = None,
+        grad: Callable[..., Any] | None = None,
     ) -> Oracle:
         """An oracle for a user's function."""
         if not callable(fun):
@@ -89,7 +93,7 @@ class Oracle:
         ):
             raise InvalidSetting(f"maxfev={maxfev!r} must be a non-negative integer or None (no budget)")
         executor: Evaluate = Vectorized(fun, tuple(args)) if vectorized else Serial(fun, tuple(args))
-        return cls(_Engine(executor, samples, None if maxfev is None else int(maxfev)))
+        return cls(_Engine(executor, samples, None if maxfev is None else int(maxfev), grad=grad))
 
     # Views
 
@@ -173,6 +177,17 @@ class Oracle:
         value = float(self._evaluate(point(x), keep_best=False)[0])
         self.ledger.observations += self._weight()
         return value
+
+    def gradient(self, x: Array) -> NDArray[np.float64]:
+        """The exact gradient at x, where the problem declares one: no query, counted apart."""
+        grad = self._engine.grad
+        if grad is None:
+            raise MissingCapability("this function declares no gradient; Neon2 is first-order and needs grad=")
+        self.ledger.gradients += self._weight()
+        g = to_numpy(grad(x) if self.batch is None else grad(x, self.batch.ids)).astype(np.float64)
+        if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
+            raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, not an array of shape {g.shape}", x)
+        return g
 
     def _weight(self) -> int:
         if self.batch is not None:

@@ -1,0 +1,123 @@
+"""The certificate: two intervals, and the verdict read off them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ._array import Array, to_numpy
+from .estimators.neighbourhood import Interval
+
+Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """A constant the certificate relies on, and where it came from: given, estimated, or rounding."""
+
+    value: float
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.value:.2g} ({self.source})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What was shown about a point, at what confidence and cost.
+
+    The verdict is "saddle" if a direction of curvature at most -curvtol/2 was confirmed, whatever else holds;
+    "second-order" if the gradient norm is at most gtol and the smallest eigenvalue of the Hessian at least -curvtol;
+    "minimum" if besides the eigenvalue is at least some lambda > 0 with rho |g| < lambda^2 / 2, so that a strict
+    minimiser lies within `radius`; "not stationary" if the gradient norm exceeds gtol; else "undecided".
+    """
+
+    verdict: Verdict
+    gradient: Interval
+    """Holds the norm of the gradient."""
+    curvature: Interval
+    """Holds the smallest eigenvalue of the Hessian."""
+    direction: Array = None
+    """At a saddle, a unit vector along which f decreases."""
+    radius: float | None = None
+    """At a minimum, a strict minimiser is at most this far away."""
+    x: Array = None
+    fun: float = math.nan
+    gtol: float = math.nan
+    curvtol: float = math.nan
+    failure: float = math.nan
+    """The probability with which a certificate that holds may be false."""
+    finder: str = ""
+    reason: str = ""
+    remedy: str = ""
+    """For an undecided verdict, what could be certified or changed."""
+    trusted: dict[str, Trusted] = field(default_factory=dict)
+    """What values alone cannot show and the certificate is conditional on."""
+    nfev: int = 0
+    nfev_by_purpose: dict[str, int] = field(default_factory=dict)
+    nrounds: int = 0
+    seed: int | None = None
+    scaled: bool = False
+    """Whether norms and curvatures are those in x / x_scale."""
+
+    @property
+    def holds(self) -> bool:
+        """The point was shown to be second-order stationary: the verdict is "minimum" or "second-order"."""
+        return self.verdict in ("minimum", "second-order")
+
+    @property
+    def confidence(self) -> float:
+        """1 - failure."""
+        return 1 - self.failure
+
+    def to_json(self, **options: Any) -> str:
+        """The certificate as JSON; infinities are null."""
+        data = {
+            name: _plain(getattr(self, name))
+            for name in self.__dataclass_fields__  # the fields in their order
+        }
+        return json.dumps({**data, "holds": self.holds}, **options)
+
+    def __str__(self) -> str:
+        lines = [
+            f"verdict     {self.verdict}: {SENTENCES[self.verdict]}",
+            f"gradient    norm in {self.gradient}, tolerance {self.gtol:.3g}",
+            f"curvature   smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}",
+        ]
+        if self.radius is not None:
+            lines.append(f"minimiser   within {self.radius:.2g} of x")
+        lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
+        if self.remedy:
+            lines.append(f"remedy      {self.remedy}")
+        given = ", ".join(f"{name} {constant}" for name, constant in self.trusted.items())
+        lines.append(f"trusting    {given or 'nothing'}")
+        lines.append(
+            f"cost        {self.nfev} queries in {self.nrounds} rounds, failure probability at most {self.failure:.3g}"
+            + (", in scaled variables" if self.scaled else "")
+        )
+        return "\n".join(lines)
+
+
+SENTENCES: dict[str, str] = {
+    "minimum": "a strict local minimiser is here",
+    "second-order": "the gradient is small and no curvature lies below the tolerance",
+    "saddle": "f curves down along the direction found",
+    "not stationary": "the gradient is not small",
+    "undecided": "neither a direction down nor its absence could be shown",
+}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return [_plain(value.lower), _plain(value.upper)]
+    if isinstance(value, Trusted):
+        return {"value": _plain(value.value), "source": value.source}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return [float(v) for v in to_numpy(value)]

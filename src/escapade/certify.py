@@ -1,0 +1,233 @@
+"""`certify`: what is this point?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ._array import Array, as_point
+from ._random import as_generator
+from .certificate import Certificate, Trusted, Verdict
+from .curvature import FINDERS, Finder, Finding, Outcome
+from .curvature.finding import require_positive, require_probability
+from .errors import BudgetExhausted, InvalidSetting
+from .estimators.neighbourhood import Interval, Neighbourhood, as_scale
+from .estimators.noise import check_noise
+from .oracle import Oracle
+
+RHO_SAFETY = 3.0
+"""The largest third derivative seen is multiplied by this before "minimum" is said."""
+
+
+def certify(
+    fun: Callable[..., Any],
+    x: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    gtol: float = 1e-4,
+    curvtol: float | None = None,
+    failure: float = 1e-3,
+    noise: float | str | None = None,
+    x_scale: Any = None,
+    rho: float | None = None,
+    vectorized: bool = False,
+    samples: int | Literal["stream"] | None = None,
+    maxfev: int | None = None,
+    finder: str | Finder = "auto",
+    grad: Callable[..., Any] | None = None,
+    rng: Any = None,
+    bounds: Any = None,
+    constraints: Any = None,
+) -> Certificate:
+    """Check a point that any solver returned, from function values alone.
+
+    Parameters
+    ----------
+    fun : callable
+        `fun(x, *args) -> float`; with `vectorized`, `fun(X, *args)` gives the values of the rows of X; with
+        `samples`, `fun(x, ids, *args)` averages over the sample ids.
+    x : array
+        The point.
+    gtol, curvtol : float
+        The paper's epsilon and delta: gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`
+        (None: sqrt(gtol)). In x / x_scale if `x_scale` is given.
+    failure : float
+        The probability with which the certificate may be false.
+    noise : None, "auto" or float
+        Rounding only (checked against a difference table), estimated, or the standard deviation of the error of f.
+    rho : float, optional
+        A Lipschitz constant of the Hessian, if known; estimated otherwise.
+    samples : int or "stream", optional
+        f is an average over so many samples, or over a stream.
+    finder : str or Finder
+        One of `escapade.curvature.FINDERS`, or a configured finder.
+
+    Returns
+    -------
+    Certificate
+    """
+    refuse_constraints(bounds, constraints)
+    point = as_point(x, "x")
+    check_tolerances(gtol, curvtol, failure, noise)
+    curvtol = math.sqrt(gtol) if curvtol is None else curvtol
+    if rho is not None:
+        require_positive("rho", rho)
+    as_scale(x_scale, point)
+    f = Oracle.of(fun, args=args, vectorized=vectorized, samples=samples, maxfev=maxfev, grad=grad)
+    seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
+    task = Certifier(
+        gtol=gtol, curvtol=curvtol, failure=failure, noise=noise, x_scale=x_scale, rho=rho, finder=finder
+    )
+    return replace(task(f, point, as_generator(rng)), seed=seed)
+
+
+def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> None:
+    """Refuse tolerances that cannot be."""
+    require_positive("gtol", gtol)
+    if curvtol is not None:
+        require_positive("curvtol", curvtol)
+    require_probability("failure", failure)
+    check_noise(noise)
+
+
+def refuse_constraints(bounds: Any, constraints: Any) -> None:
+    """Escapade is unconstrained; say what to do instead."""
+    if bounds is not None:
+        raise InvalidSetting(
+            "bounds are not supported: a minimum on a bound has a gradient. Substitute a free variable, such as "
+            "x = low + (high - low) / (1 + exp(-t)), and pass the function of t"
+        )
+    if constraints is not None and not (isinstance(constraints, list | tuple) and len(constraints) == 0):
+        raise InvalidSetting(
+            "constraints are not supported: eliminate them by substitution, or add a smooth penalty to the function"
+        )
+
+
+class Certifier:
+    """The work of `certify`, on an oracle: methods certify their points with it."""
+
+    def __init__(
+        self,
+        *,
+        gtol: float,
+        curvtol: float,
+        failure: float,
+        noise: float | str | None = None,
+        x_scale: Any = None,
+        rho: float | None = None,
+        finder: str | Finder = "auto",
+    ) -> None:
+        if isinstance(finder, str) and finder not in FINDERS:
+            raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(sorted(FINDERS))}, or a Finder")
+        self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
+        self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
+
+    def finder(self, failure: float) -> Finder:
+        """The finder asked for, spending so much failure probability."""
+        if isinstance(self._finder, Finder):
+            return replace(self._finder, delta=self.curvtol, failure=failure)
+        return FINDERS[self._finder](delta=self.curvtol, failure=failure)
+
+    def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        """The certificate of x. A budget that runs out leaves what was shown until then."""
+        before, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        certificate = self._sampled(f, x, rng) if f.samples is not None and f.batch is None else self._plain(f, x, rng)
+        spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
+        return replace(
+            certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
+        )
+
+    def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        try:
+            here = Neighbourhood.measure(f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, rng=rng)
+        except BudgetExhausted as stop:
+            return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
+        gradient, finding, rho = self.examine(here, rng)
+        trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
+        return self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
+
+    def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
+        """The gradient's interval, the finding, and the rho that "minimum" would rest on."""
+        g, error = here.gradient()
+        size = float(np.linalg.norm(g))
+        if self.rho is not None:  # a bound instead of an estimate
+            error = float(np.linalg.norm(here.steps**2)) * self.rho / 6 + here.noise.norm(here.d) / float(np.min(here.steps))
+        gradient = Interval(max(0.0, size - error), size + error)
+        rho = Trusted(self.rho, "given") if self.rho is not None else Trusted(RHO_SAFETY * here.third_derivative(), "estimated")
+        try:
+            finding = self._look(here, gradient, rng)
+            if finding.certified and self.rho is None:
+                for v in (finding.lowest, g / size if size > 0 else None):
+                    if v is not None:
+                        rho = max(rho, Trusted(RHO_SAFETY * here.third_along(v), "estimated"), key=lambda one: one.value)
+        except BudgetExhausted as stop:
+            finding = _undecided(str(stop))
+        return gradient, finding, rho
+
+    def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:
+        if gradient.lower > self.gtol:
+            # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
+            free = self.finder(self.failure / 2).free_direction(here, 0.0)
+            return free or _undecided("the gradient alone decides, and the curvature was not looked at")
+        finding = self.finder(self.failure / 2).at(here, rng)
+        if finding.certified and finding.curvature.lower <= 0 and finding.curvature.upper > 2 * self.curvtol:
+            # At least -curvtol, and perhaps positive: ask the same of the Hessian less 3/2 curvtol.
+            lifted = self.finder(self.failure / 2).at(here, rng, shift=1.5 * self.curvtol)
+            if lifted.certified:
+                return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
+        return finding
+
+    def _verdict(
+        self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
+    ) -> Certificate:
+        curvature = finding.curvature
+        verdict: Verdict = "undecided"
+        radius, remedy = None, ""
+        if finding.found:
+            verdict = "saddle"
+        elif gradient.lower > self.gtol:
+            verdict = "not stationary"
+        elif gradient.upper <= self.gtol and finding.certified and curvature.lower >= -self.curvtol:
+            verdict = "second-order"
+            if curvature.lower > 0 and rho * gradient.upper < curvature.lower**2 / 2:
+                verdict, radius = "minimum", 2 * gradient.upper / curvature.lower
+        else:
+            remedy = self._remedy(gradient, curvature)
+        return Certificate(
+            verdict=verdict,
+            gradient=gradient,
+            curvature=curvature,
+            direction=finding.direction,
+            radius=radius,
+            x=x,
+            fun=fun,
+            gtol=self.gtol,
+            curvtol=self.curvtol,
+            failure=self.failure,
+            finder=finding.finder,
+            reason=finding.reason,
+            remedy=remedy,
+            trusted=trusted,
+            scaled=self.x_scale is not None,
+        )
+
+    def _remedy(self, gradient: Interval, curvature: Interval) -> str:
+        parts = []
+        if gradient.upper > self.gtol and math.isfinite(gradient.upper):
+            parts.append(f"gtol={1.1 * gradient.upper:.2g}")
+        if -self.curvtol > curvature.lower > -math.inf:
+            parts.append(f"curvtol={-1.1 * curvature.lower:.2g}")
+        if parts:
+            return f"precision and noise allow {' and '.join(parts)} to be certified here"
+        return "raise maxfev, curvtol or gtol, or lower the noise of f"
+
+    def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        raise NotImplementedError
+
+
+def _undecided(reason: str) -> Finding:
+    return Finding(Outcome.UNDECIDED, reason=reason)

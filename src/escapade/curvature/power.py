@@ -1,0 +1,53 @@
+"""DFPI: derivative-free power iteration. It can find a direction; it can never certify that there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import to_numpy
+from ..errors import InvalidSetting
+from ..estimators.gradients import coord_gradient
+from ..estimators.neighbourhood import Neighbourhood
+from .finding import Finder, Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class DFPI(Finder):
+    """The inexact power iteration of RSPI, Lucchi, Orvieto & Solomou (2021), as printed by Zhang, Xiong & Gu (2022).
+
+    Queries: 4*d*T besides the neighbourhood
+    """
+
+    T: int = 20
+    """T_DFPI, iterations."""
+    eta: float | None = None
+    """Step of the power iteration, at most 1 / ell; None takes it from the diagonal of the Hessian."""
+    c: float | None = None
+    """Difference step of the gradients; None takes the neighbourhood's."""
+    r: float | None = None
+    """Distance of the two gradients from x; None takes the neighbourhood's."""
+
+    name = "power"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.T < 1:
+            raise InvalidSetting(f"T={self.T!r} must be at least 1")
+
+    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        f, d = here.f.tagged("curvature"), here.d
+        c = self.c if self.c is not None else float(np.median(here.steps))
+        r = self.r if self.r is not None else c * min(math.sqrt(d), 8.0)
+        eta = self.eta if self.eta is not None else 1 / max(2 * float(np.max(np.abs(here.diagonal()[0]))), self.delta)
+        s = rng.standard_normal(d)
+        s /= np.linalg.norm(s)                                                  # line 3
+        for _ in range(self.T):
+            up = coord_gradient(f, here.moved(s, r), c * here.unit)             # line 5: g_+
+            down = coord_gradient(f, here.moved(s, -r), c * here.unit)          # line 6: g_-
+            product = (to_numpy(up).astype(np.float64) - to_numpy(down)) * here.unit / (2 * r)
+            s = s - eta * (product - shift * s)                                 # line 7
+            s /= np.linalg.norm(s)                                              # line 8
+        return self.confirm(here, s, shift, f"{self.T} power iterations")
