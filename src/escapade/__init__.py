@@ -3,8 +3,20 @@
 from . import curvature, errors, problems
 from .certificate import Certificate
 from .certify import certify
+from .check import check_fun
 from .oracle import Oracle
+from .report import FunctionReport
 
 __version__ = "0.1.0"
 
-__all__ = ["Certificate", "Oracle", "__version__", "certify", "curvature", "errors", "problems"]
+__all__ = [
+    "Certificate",
+    "FunctionReport",
+    "Oracle",
+    "__version__",
+    "certify",
+    "check_fun",
+    "curvature",
+    "errors",
+    "problems",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
 
 from .errors import InvalidSetting
@@ -18,7 +19,7 @@ Array: TypeAlias = Any
 
 def namespace(x: Array) -> Any:
     """The array API namespace of x."""
-    return array_api_compat.array_namespace(x)
+    return array_api_compat.numpy if type(x) is np.ndarray else array_api_compat.array_namespace(x)
 
 
 def as_point(x: Any, name: str = "x0") -> Array:
@@ -29,10 +30,12 @@ def as_point(x: Any, name: str = "x0") -> Array:
         except ValueError as error:
             raise InvalidSetting(f"{name} must be a vector of real numbers ({error})") from None
     xp = namespace(x)
-    if array_api_compat.is_numpy_array(x) and x.dtype.kind not in "biuf":
-        raise InvalidSetting(f"{name} must hold real numbers, not {x.dtype}")
-    if not array_api_compat.is_numpy_array(x) and xp.isdtype(x.dtype, "complex floating"):
-        raise InvalidSetting(f"{name} must hold real numbers, not {x.dtype}")
+    host = array_api_compat.is_numpy_array(x)
+    if x.dtype.kind not in "biuf" if host else xp.isdtype(x.dtype, "complex floating"):
+        raise InvalidSetting(
+            f"{name}={x.tolist() if host else x!r:.60} must hold real numbers, not {x.dtype}: "
+            "convert it to float, and split a complex variable into two real ones"
+        )
     if not xp.isdtype(x.dtype, "real floating"):
         x = xp.astype(x, xp.float64)
     if x.ndim != 1 or x.shape[0] == 0:
@@ -48,18 +51,22 @@ def as_point(x: Any, name: str = "x0") -> Array:
 
 def like(values: Any, x: Array) -> Array:
     """Host numbers as an array of the namespace, dtype and device of x."""
+    if type(x) is np.ndarray:
+        return np.asarray(values, dtype=x.dtype)
     return namespace(x).asarray(np.asarray(values), dtype=x.dtype, device=array_api_compat.device(x))
 
 
 def to_device(index: Any, x: Array) -> Array:
     """Host integers as an index array on the device of x."""
+    if type(x) is np.ndarray:
+        return np.asarray(index)
     return namespace(x).asarray(np.asarray(index), device=array_api_compat.device(x))
 
 
 def to_numpy(x: Array) -> np.ndarray[Any, np.dtype[Any]]:
     """x on the host, as a NumPy array."""
-    if array_api_compat.is_numpy_array(x):
-        return np.asarray(x)
+    if type(x) is np.ndarray:
+        return x
     if array_api_compat.is_torch_array(x):
         return np.asarray(x.detach().cpu().numpy())
     if array_api_compat.is_cupy_array(x):
@@ -89,36 +96,26 @@ def epsilon(x: Array) -> float:
 
 def repeat(x: Array, rows: int) -> Array:
     """`rows` fresh copies of the vector x, as the rows of a matrix."""
+    if type(x) is np.ndarray:
+        block = np.empty((rows, x.shape[0]), dtype=x.dtype)
+        block[:] = x
+        return block
     xp = namespace(x)
     return xp.asarray(xp.broadcast_to(x, (rows, x.shape[0])), copy=True)
-
-
-def add_diagonal(block: Array, values: Array, first: int) -> Array:
-    """Add values[r] to block[r, first + r] for every row r; in place where the library allows it."""
-    xp = namespace(block)
-    rows, columns = block.shape
-    if _indexes_in_place(block):
-        r = xp.arange(rows, device=array_api_compat.device(block))
-        block[r, first + r] += values
-        return block
-    eye = xp.eye(rows, columns, k=first, dtype=block.dtype, device=array_api_compat.device(block))
-    return block + eye * values[:, None]
 
 
 def add_entries(block: Array, columns: np.ndarray[Any, np.dtype[np.int64]], values: Array) -> Array:
     """Add values[r] to block[r, columns[r]] for every row r; in place where the library allows it."""
     xp = namespace(block)
-    device = array_api_compat.device(block)
     where = to_device(columns, block)
     if _indexes_in_place(block):
-        block[xp.arange(block.shape[0], device=device), where] += values
+        block[to_device(np.arange(block.shape[0]), block), where] += values
         return block
+    device = array_api_compat.device(block)
     hit = xp.arange(block.shape[1], device=device)[None, :] == where[:, None]
     return block + xp.astype(hit, block.dtype) * values[:, None]
 
 
 def _indexes_in_place(x: Array) -> bool:
     """NumPy, CuPy and torch arrays take integer-array assignment; the standard does not promise it."""
-    return bool(
-        array_api_compat.is_numpy_array(x) or array_api_compat.is_cupy_array(x) or array_api_compat.is_torch_array(x)
-    )
+    return type(x) is np.ndarray or bool(array_api_compat.is_cupy_array(x) or array_api_compat.is_torch_array(x))

@@ -12,11 +12,12 @@ import numpy as np
 from ._array import Array, as_point
 from ._random import as_generator
 from .certificate import Certificate, Trusted, Verdict
-from .curvature import FINDERS, Finder, Finding, Outcome
+from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import require_positive, require_probability
 from .errors import BudgetExhausted, InvalidSetting
-from .estimators.neighbourhood import Interval, Neighbourhood, as_scale
+from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.noise import check_noise
+from .estimators.sampling import SampledNeighbourhood, sampled_gradient
 from .oracle import Oracle
 
 RHO_SAFETY = 3.0
@@ -121,8 +122,9 @@ class Certifier:
         rho: float | None = None,
         finder: str | Finder = "auto",
     ) -> None:
-        if isinstance(finder, str) and finder not in FINDERS:
-            raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(sorted(FINDERS))}, or a Finder")
+        names = sorted(FINDERS | SAMPLED_FINDERS)
+        if not isinstance(finder, Finder | SampledFinder) and finder not in names:
+            raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(names)}, or a Finder")
         self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
         self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
 
@@ -155,18 +157,25 @@ class Certifier:
         g, error = here.gradient()
         size = float(np.linalg.norm(g))
         if self.rho is not None:  # a bound instead of an estimate
-            error = float(np.linalg.norm(here.steps**2)) * self.rho / 6 + here.noise.norm(here.d) / float(np.min(here.steps))
+            error = self.rho * float(np.linalg.norm(here.steps**2)) / 6
+            error += here.noise.norm(here.d) / float(np.min(here.steps))
         gradient = Interval(max(0.0, size - error), size + error)
-        rho = Trusted(self.rho, "given") if self.rho is not None else Trusted(RHO_SAFETY * here.third_derivative(), "estimated")
+        rho = self._rho(here, [])
         try:
             finding = self._look(here, gradient, rng)
-            if finding.certified and self.rho is None:
-                for v in (finding.lowest, g / size if size > 0 else None):
-                    if v is not None:
-                        rho = max(rho, Trusted(RHO_SAFETY * here.third_along(v), "estimated"), key=lambda one: one.value)
+            if finding.certified:
+                looked = [g / size] if size > 0 else []
+                rho = self._rho(here, looked if finding.lowest is None else [*looked, finding.lowest])
         except BudgetExhausted as stop:
             finding = _undecided(str(stop))
         return gradient, finding, rho
+
+    def _rho(self, here: Neighbourhood, directions: list[Vector]) -> Trusted:
+        """The rho given, or the largest third derivative seen along the coordinates and these directions, times 3."""
+        if self.rho is not None:
+            return Trusted(self.rho, "given")
+        seen = [here.third_derivative(), *(here.third_along(v) for v in directions)]
+        return Trusted(RHO_SAFETY * max(seen), "estimated")
 
     def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:
         if gradient.lower > self.gtol:
@@ -226,7 +235,42 @@ class Certifier:
         return "raise maxfev, curvtol or gtol, or lower the noise of f"
 
     def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
-        raise NotImplementedError
+        """The same for a sampled function: half the failure probability for the gradient, half for the curvature."""
+        gradient, fun = Interval(0.0, math.inf), math.nan
+        trusted: dict[str, Trusted] = {}
+        try:
+            gradient = sampled_gradient(
+                f, x, unit=as_scale(self.x_scale, x), gtol=self.gtol, failure=self.failure / 2, rng=rng
+            )
+            if gradient.lower > self.gtol:
+                finding = _undecided("the gradient alone decides, and the curvature was not looked at")
+            else:
+                finding, fun, trusted = self._sampled_curvature(f, x, rng)
+        except BudgetExhausted as stop:
+            finding = _undecided(str(stop))
+        rho = trusted["rho"].value if "rho" in trusted else math.inf
+        return self._verdict(x, fun, gradient, finding, trusted, rho)
+
+    def _sampled_curvature(
+        self, f: Oracle, x: Array, rng: np.random.Generator
+    ) -> tuple[Finding, float, dict[str, Trusted]]:
+        finder = self._sampled_finder()
+        if not isinstance(finder, Minibatch):
+            return finder(f, x, rng), math.nan, {}
+        around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, x_scale=self.x_scale, rng=rng)
+        finding, near, error = finder.look_at_batch(around, rng)
+        rho = self._rho(near, [] if finding.lowest is None else [finding.lowest])
+        return finding, near.f0, {
+            "batch error": Trusted(error, "estimated" if error else "whole sum"),
+            "noise": Trusted(near.noise.level, near.noise.source),
+            "rho": rho,
+        }
+
+    def _sampled_finder(self) -> SampledFinder:
+        if isinstance(self._finder, SampledFinder):
+            return replace(self._finder, delta=self.curvtol, failure=self.failure / 2)
+        kind = SAMPLED_FINDERS.get(self._finder, Minibatch) if isinstance(self._finder, str) else Minibatch
+        return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale)
 
 
 def _undecided(reason: str) -> Finding:

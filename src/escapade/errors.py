@@ -54,6 +54,9 @@ class BudgetExhausted(OracleError):
 class EvaluationFailed(OracleError):
     """The user's function raised; the exception is the cause, the point is `x`."""
 
+    row: int | None = None
+    """The row of its block at which the evaluation stopped (None: all of the block was sent)."""
+
     def __init__(self, message: str, x: Any) -> None:
         super().__init__(message)
         self.x = x

@@ -5,11 +5,35 @@ from .dense import Dense
 from .deterministic import ZONCFDeterministic
 from .finding import Finder, Finding, Outcome
 from .lanczos import Lanczos
-from .neon2 import Neon2Deterministic
+from .neon2 import Neon2Deterministic, Neon2Online
+from .online import Minibatch, SampledFinder, ZONCFOnline
+from .online_weak import ZONCFOnlineWeak
 from .power import DFPI
 
 FINDERS: dict[str, type[Finder]] = {
     finder.name: finder for finder in (Cheapest, Lanczos, Dense, ZONCFDeterministic, DFPI, Neon2Deterministic)
 }
 
-__all__ = ["DFPI", "FINDERS", "Cheapest", "Dense", "Finder", "Finding", "Lanczos", "Neon2Deterministic", "Outcome", "ZONCFDeterministic"]
+SAMPLED_FINDERS: dict[str, type[SampledFinder]] = {
+    finder.name: finder for finder in (Minibatch, ZONCFOnline, Neon2Online)
+}
+"""Finders for functions with samples; "auto" is the minibatch."""
+
+__all__ = [
+    "DFPI",
+    "FINDERS",
+    "SAMPLED_FINDERS",
+    "Cheapest",
+    "Dense",
+    "Finder",
+    "Finding",
+    "Lanczos",
+    "Minibatch",
+    "Neon2Deterministic",
+    "Neon2Online",
+    "Outcome",
+    "SampledFinder",
+    "ZONCFDeterministic",
+    "ZONCFOnline",
+    "ZONCFOnlineWeak",
+]

@@ -30,15 +30,17 @@ class Cheapest(Finder):
     name = "auto"
 
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        dense = Dense(delta=self.delta, failure=self.failure)
+        dense = Dense(delta=self.delta, failure=self.failure, depth=self.depth)
         if here.d <= SMALL or (here.d <= LARGE and not self._products_can_decide(here)):
             return dense.at(here, rng, shift)
-        finding = Lanczos(delta=self.delta, failure=self.failure).at(here, rng, shift)
+        finding = Lanczos(delta=self.delta, failure=self.failure, depth=self.depth).at(here, rng, shift)
         affordable = here.d <= LARGE and here.f.remaining >= here.d * (here.d + 5)
         if finding.found or finding.certified or not affordable:
             return finding
         last = dense.at(here, rng, shift)
-        return last if last.found or last.certified else replace(last, reason=f"{last.reason}; before that, {finding.reason}")
+        if last.found or last.certified:
+            return last
+        return replace(last, reason=f"{last.reason}; before that, {finding.reason}")
 
     def _products_can_decide(self, here: Neighbourhood) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for six starts."""

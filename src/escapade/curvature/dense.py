@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from ..estimators.dense import DenseHessian, dense_hessian
 from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Interval, Neighbourhood
+from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import Finder, Finding
 
 
@@ -43,8 +43,7 @@ class Dense(Finder):
     ) -> tuple[Finding, str]:
         hessian = dense_hessian(here, order, factor)
         weight = np.diag(here.steps**2)
-        values, vectors = eigh(hessian.scaled, weight)
-        v = vectors[:, 0] * here.steps  # from the pencil's coordinates to y
+        v = eigh(hessian.scaled, weight)[1][:, 0] * here.steps  # from the pencil's coordinates to y
         seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
             return seen, ""
@@ -59,7 +58,13 @@ class Dense(Finder):
         return self.undecided(reason, interval), obstacle
 
     def _truncation(
-        self, here: Neighbourhood, hessian: DenseHessian, v: np.ndarray, rng: np.random.Generator, order: int, factor: float
+        self,
+        here: Neighbourhood,
+        hessian: DenseHessian,
+        v: Vector,
+        rng: np.random.Generator,
+        order: int,
+        factor: float,
     ) -> float:
         """The norm of the truncation error in step units, from products at twice the steps.
 

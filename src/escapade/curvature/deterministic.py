@@ -47,17 +47,23 @@ class ZONCFDeterministic(Finder):
     T: int | None = None
     """Iterations; None takes them from the proof."""
     perturbation: float | None = None
-    """The literal sigma: step off x by this much, and difference at the iterates themselves."""
+    """The literal sigma: step off x by this much, and difference at the iterates themselves. It needs rho."""
+    rho: float | None = None
+    """Lipschitz constant of the Hessian, for the truncation error of literal radii (Lemma 1)."""
 
     name = "chebyshev"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("ell", "perturbation"):
+        for field in ("ell", "perturbation", "rho"):
             if getattr(self, field) is not None:
                 require_positive(field, getattr(self, field))
+        if self.perturbation is not None and self.rho is None:
+            raise InvalidSetting(f"perturbation={self.perturbation!r} needs rho, to bound the error of its products")
         if self.ell is not None and self.delta > self.ell:
-            raise InvalidSetting(f"delta={self.delta!r} must lie in (0, ell={self.ell!r}] (Theorem 2 assumes delta <= ell)")
+            raise InvalidSetting(
+                f"delta={self.delta!r} must lie in (0, ell={self.ell!r}] (Theorem 2 assumes delta <= ell)"
+            )
 
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         ell = self.ell or max(2 * float(np.max(np.abs(here.diagonal()[0]))), 2 * self.delta)
@@ -185,7 +191,7 @@ class _Chebyshev:
 
     def bound(self) -> float:
         """The inequality of the class docstring, with the errors of the products as measured."""
-        t, s = self.t, np.arange(1, self.t + 1)
+        t, s = self.t, np.arange(1.0, self.t + 1)
         log_t = _log_cosh(np.array([t * self.angle]))[0]
         ratio = np.exp(np.array(self.lengths) + _log_cosh((t - s) * self.angle) - log_t)
         error = self._errors()
@@ -198,8 +204,11 @@ class _Chebyshev:
             truncation = products.truncation(self.critical / size, self.image / size)
             self.truncated = truncation > 2 * products.noise()
             return np.full(self.t, products.noise() + truncation)
-        length = finder.perturbation * np.exp(np.array(self.lengths))           # rounding of f over the literal steps
-        return 2 * products.here.noise.norm(products.here.d) / length**2
+        d = products.here.d
+        length: Vector = finder.perturbation * np.exp(np.array(self.lengths))   # the literal steps
+        self.truncated = True
+        lemma_1 = (finder.rho or math.inf) * (0.5 + math.sqrt(d) / 3) * length     # with mu = |v|
+        return lemma_1 + 2 * products.here.noise.norm(d) / length**2
 
 
 def _log_cosh(v: Vector) -> Vector:

@@ -65,6 +65,8 @@ class Finder(ABC):
     """None (rounding), "auto", or the standard deviation of the error of f."""
     x_scale: Any = None
     """The scale of the variables; curvature is then that in x / x_scale."""
+    depth: float = 0.5
+    """A direction is FOUND once its curvature is shown to be at most -depth * delta."""
 
     name: ClassVar[str]
 
@@ -90,13 +92,13 @@ class Finder(ABC):
     # Answers
 
     def confirm(self, here: Neighbourhood, v: Vector, shift: float, reason: str) -> Finding:
-        """FOUND if second differences along v show a curvature of at most -delta/2, else UNDECIDED.
+        """FOUND if second differences along v show a curvature of at most -depth delta, else UNDECIDED.
 
         Queries: 4 or a few more
         """
         v = v / np.linalg.norm(v)
         seen = here.along(v)
-        if seen.upper - shift > -self.delta / 2:
+        if seen.upper - shift > -self.depth * self.delta:
             reason = f"{reason}, but second differences along it say {seen}"
             return self.undecided(reason, Interval(-math.inf, seen.upper), v)
         if float(here.gradient()[0] @ v) > 0:
@@ -118,7 +120,7 @@ class Finder(ABC):
         """
         diagonal, error = here.diagonal()
         worst = int(np.argmin(diagonal + error))
-        if diagonal[worst] + error[worst] - shift > -self.delta / 2:
+        if diagonal[worst] + error[worst] - shift > -self.depth * self.delta:
             return None
         finding = self.confirm(here, np.eye(1, here.d, worst)[0], shift, f"coordinate {worst} curves down")
         return finding if finding.found else None

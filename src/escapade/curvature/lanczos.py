@@ -68,7 +68,7 @@ class Process:
         if len(self.alpha) == 1:
             return np.array(self.alpha), np.ones((1, 1))
         values, vectors = eigh_tridiagonal(self.alpha, self.beta[:-1])
-        return values, vectors
+        return np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
 
     def lowest(self) -> tuple[Vector, float]:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -204,7 +204,8 @@ class _Attempt:
             process.advance()
             v, curvature = process.lowest()
             if curvature <= -0.75 * finder.delta:
-                finding = finder.confirm(here, v, products.shift, f"Ritz value {curvature:.3g} after {len(process.alpha)} products")
+                reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"
+                finding = finder.confirm(here, v, products.shift, reason)
                 return finding, "" if finding.found else "truncation"
             first, second, _ = process.terms(0.0)
             if first < max(threshold / 2, second * error):
@@ -237,8 +238,5 @@ class _Attempt:
         side = np.min(products.metric) if level < 0 else np.max(products.metric)
         lower = level / float(side) ** 2 - finder.delta + products.shift
         obstacle = "noise" if error < 4 * noise else "truncation"
-        reason = (
-            f"products are too inexact: {'noise' if obstacle == 'noise' else 'truncation'} leaves errors of {error:.2g} "
-            f"at delta={finder.delta:.3g}"
-        )
+        reason = f"products are too inexact: {obstacle} leaves errors of {error:.2g} at delta={finder.delta:.3g}"
         return finder.undecided(reason, Interval(lower, ANYWHERE.upper)), obstacle

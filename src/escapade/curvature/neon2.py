@@ -10,7 +10,11 @@ import numpy as np
 from .._array import epsilon, norm
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Neighbourhood, Vector
+from ..estimators.sampling import SampledNeighbourhood
+from ..oracle import Batch
 from .deterministic import ZONCFDeterministic
+from .online import ZONCFOnline
+from .online_weak import ZONCFOnlineWeak
 
 
 @dataclass
@@ -50,3 +54,27 @@ class Neon2Deterministic(ZONCFDeterministic):
 
     def products(self, here: Neighbourhood, shift: float) -> Products:
         return GradientProducts(here, np.ones(here.d), 2, 1.0, shift)
+
+
+class Neon2OnlineWeak(ZONCFOnlineWeak):
+    """Neon2 (online, weak), Allen-Zhu & Li (2018): Oja's method on differences of stochastic gradients.
+
+    Queries: none (two stochastic gradients a sample)
+    """
+
+    def product(self, here: SampledNeighbourhood, batch: Batch, q: Vector) -> Vector:
+        f, h = here.f.on(batch), here.reach
+        return (f.gradient(here.moved(q, h)) - f.gradient(here.moved(q, -h))) * here.unit / (2 * h)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neon2Online(ZONCFOnline):
+    """Neon2 (online), Allen-Zhu & Li (2018): the weak finder, repeated.
+
+    Queries: those of the pilot and of the check of each direction; products take gradients
+    """
+
+    name = "neon2-online"
+
+    def weak(self, ell: float, variance: float) -> ZONCFOnlineWeak:
+        return Neon2OnlineWeak(delta=self.delta, ell=ell, variance=variance, batch=self.batch)

@@ -27,8 +27,8 @@ class DenseHessian:
 def dense_hessian(here: Neighbourhood, order: int = 2, factor: float = 1.0) -> DenseHessian:
     """All second differences around a point.
 
-    Entry ij is (f(x + h_i e_i + h_j e_j) + f(x - h_i e_i - h_j e_j) - f(x ± h_i e_i) - f(x ± h_j e_j) + 2 f(x)) / 2: all
-    odd terms of the error cancel. Order 4 extrapolates from two steps.
+    Entry ij is (f(x + h_i e_i + h_j e_j) + f(x - h_i e_i - h_j e_j) - f(x ± h_i e_i) - f(x ± h_j e_j) + 2 f(x)) / 2:
+    all odd terms of the error cancel. Order 4 extrapolates from two steps.
 
     Queries: d*(d - 1) or 2*d*(d - 1) for order 2 or 4, and 2*d for a row not yet known
     """

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, like, namespace, to_numpy
 from .._random import gauss, spheres
-from ..oracle import Oracle, axes, point, points
+from ..oracle import Oracle, axes, central, point, points
 
 Steps = float | NDArray[np.float64]
 
@@ -15,20 +15,20 @@ Steps = float | NDArray[np.float64]
 def coord_gradient(f: Oracle, x: Array, mu: Steps) -> Array:
     """CoordGradEst: sum_i (f(x + mu e_i) - f(x - mu e_i)) / (2 mu) e_i.
 
-    Section 2.1, Zhang, Xiong & Gu (2022). Error at most rho sqrt(d) mu^2 / 6 (Lemma 4).
+    Section 2.1, Zhang, Xiong & Gu (2022). Error at most rho sqrt(d) mu^2 / 6 (Lemma 7).
 
     Queries: 2*d
     """
     d, steps = x.shape[0], np.broadcast_to(np.asarray(mu, dtype=np.float64), x.shape)
     h = like(steps, x)
-    values = f(axes(x, h) + axes(x, -h))
+    values = f(central(x, h))
     return like((values[:d] - values[d:]) / (2 * to_numpy(h).astype(np.float64)), x)
 
 
 def coord_gradient_forward(f: Oracle, x: Array, mu: Steps) -> Array:
     """The forward form of CoordGradEst: sum_i (f(x + mu e_i) - f(x)) / mu e_i.
 
-    Lemma 4, Zhang, Xiong & Gu (2022). Error at most ell sqrt(d) mu.
+    Lemma 7, Zhang, Xiong & Gu (2022). Error at most ell sqrt(d) mu.
 
     Queries: d + 1
     """
@@ -54,7 +54,7 @@ def rand_gradient(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: i
 def rand_gradient_forward(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: int = 1) -> Array:
     """The forward form of RandGradEst: d (f(x + mu u) - f(x)) / mu u, averaged over m draws.
 
-    Lemma 5, Zhang, Xiong & Gu (2022).
+    Lemma 8, Zhang, Xiong & Gu (2022).
 
     Queries: m + 1
     """

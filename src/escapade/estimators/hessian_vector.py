@@ -31,7 +31,8 @@ coordinates share, those of f(x) and f(x ± hq), are as large again."""
 def hessian_vector(f: Oracle, x: Array, v: Array, mu: float) -> Array:
     """The paper's product: sum_i (f(x+v+mu e_i) - f(x+v-mu e_i) + f(x-mu e_i) - f(x+mu e_i)) / (2 mu) e_i.
 
-    Section 2.2, Zhang, Xiong & Gu (2022). Error at most rho (|v|^2 / 2 + sqrt(d) mu^2 / 3) (Lemma 1); none on quadratics.
+    Section 2.2, Zhang, Xiong & Gu (2022). Error at most rho (|v|^2 / 2 + sqrt(d) mu^2 / 3) (Lemma 1); none on
+    quadratics.
 
     Queries: 4*d
     """
@@ -86,7 +87,8 @@ class Products:
         mu = like(sign * factor * here.steps * here.unit, here.x)
         values = here.f.tagged("curvature")(axes(z, mu) + point(z))
         base = here.row(factor)[0 if sign > 0 else 1]
-        return (values[:-1] - values[-1] - base + here.f0) / (h * sign * factor * here.steps)
+        product: Vector = (values[:-1] - values[-1] - base + here.f0) / (h * sign * factor * here.steps)
+        return product
 
     def _finish(self, product: Vector, q: Vector | None) -> Vector:
         product = self.metric * product

@@ -31,12 +31,12 @@ def forward_step(eta: float, curvature: float = 1.0) -> float:
 
 def central_step(eta: float, third: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - f(x-h)) / 2h."""
-    return (3 * eta / third) ** (1 / 3)
+    return float((3 * eta / third) ** (1 / 3))
 
 
 def second_step(eta: float, fourth: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - 2f(x) + f(x-h)) / h^2."""
-    return (48 * eta / fourth) ** (1 / 4)
+    return float((48 * eta / fourth) ** (1 / 4))
 
 
 def forward_error(eta: float, h: float, ell: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -45,12 +46,10 @@ class Serial:
         rows = block if array_api_compat.is_numpy_array(block) else [block[r, :] for r in range(block.shape[0])]
         out: list[Any] = []
         try:
-            if extra:
-                for x in rows:
-                    out.append(fun(x, *extra))
-            else:
-                for x in rows:
-                    out.append(fun(x))
+            for x in rows:
+                value = fun(x, *extra)
+                # An array may be overwritten by the next call; a float may not.
+                out.append(value if isinstance(value, float) else copy.copy(value))
         except Exception as error:
             raise RowFailure(len(out)) from error
         return out

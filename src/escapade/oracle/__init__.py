@@ -2,6 +2,6 @@
 
 from .ledger import Ledger
 from .oracle import Batch, Oracle
-from .stencil import Stencil, axes, pairs, point, points, some_axes
+from .stencil import Stencil, axes, central, pairs, point, points, some_axes
 
-__all__ = ["Batch", "Ledger", "Oracle", "Stencil", "axes", "pairs", "point", "points", "some_axes"]
+__all__ = ["Batch", "Ledger", "Oracle", "Stencil", "axes", "central", "pairs", "point", "points", "some_axes"]

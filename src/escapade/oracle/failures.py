@@ -5,6 +5,7 @@ Policies other than "raise" (retry, penalise, timeouts) belong here and nowhere 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import array_api_compat
@@ -14,19 +15,29 @@ from numpy.typing import NDArray
 from .._array import Array, to_numpy
 from ..errors import EvaluationFailed, InvalidValue, NonFiniteValue
 from ..executors.local import Evaluate, RowFailure
+from .stencil import Stencil
 
 
-def checked_values(evaluate: Evaluate, block: Array, batch: tuple[Any, ...]) -> NDArray[np.float64]:
-    """The values of the rows of a block as float64, or a typed error that names the point."""
+def checked_values(
+    evaluate: Evaluate, stencil: Stencil, start: int, stop: int, batch: tuple[Any, ...]
+) -> NDArray[np.float64]:
+    """The values at some rows of a stencil as float64, or a typed error that names the point.
+
+    The point of an error is built afresh: the function may have written to the one it was given.
+    """
+
+    def at(row: int) -> Array:
+        return stencil.rows(start + row, start + row + 1)[0, :]
+
     try:
-        raw = evaluate(block, batch)
+        raw = evaluate(stencil.rows(start, stop), batch)
     except RowFailure as failure:
-        _raise_failed(failure, block)
-    values = _as_floats(raw, block)
+        _raise_failed(failure, (stop - start, stencil.d), at)
+    values = _as_floats(raw, (stop - start, stencil.d), at)
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
-        x = _copy(block, row)
+        x = at(row)
         raise NonFiniteValue(
             f"the function returned {values[row]} at x = {_show(x)}; "
             "start elsewhere, bound the variables inside the function, or return a finite value there",
@@ -35,63 +46,59 @@ def checked_values(evaluate: Evaluate, block: Array, batch: tuple[Any, ...]) -> 
     return values
 
 
-def _as_floats(raw: Any, block: Array) -> NDArray[np.float64]:
+def _as_floats(raw: Any, shape: tuple[int, int], at: Callable[[int], Array]) -> NDArray[np.float64]:
     """Raw results as float64, or InvalidValue at the first that is not one real number."""
-    m = block.shape[0]
-    single = isinstance(raw, list)
+    m = shape[0]
     try:
         values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
         return values.astype(np.float64)
-    if not single:
-        shape = getattr(raw, "shape", None)
-        what = f"{type(raw).__name__} of shape {tuple(shape)}" if shape is not None else type(raw).__name__
-        kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiub" else ""
-        raise InvalidValue(
-            f"with vectorized=True the function must return {m} real values for {m} points (rows of an array "
-            f"of shape {tuple(block.shape)}), but returned {what}{kind}; return an array of shape ({m},), "
-            "or pass vectorized=False for a function of one point",
-            _copy(block, 0),
-        )
-    out = np.empty(m)
-    for row, value in enumerate(raw):
-        out[row] = _as_float(value, block, row)
-    return out
-
-
-def _as_float(value: Any, block: Array, row: int) -> float:
-    """One result as a float, or InvalidValue."""
-    scalar = to_numpy(value) if array_api_compat.is_array_api_obj(value) else value
-    if not isinstance(scalar, str | bytes) and np.ndim(scalar) == 0:
-        kind = np.asarray(scalar).dtype.kind
-        if kind in "fiub":
-            return float(scalar)
-        if kind == "O" and hasattr(scalar, "__float__"):
-            return float(scalar)
-    shape = getattr(value, "shape", None)
-    what = (
-        f"an array of shape {tuple(shape)}" if shape not in (None, ()) else f"{value!r:.60} ({type(value).__name__})"
-    )
-    x = _copy(block, row)
+    if isinstance(raw, list) and len(raw) == m:
+        return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)])
+    kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiubO" else ""
     raise InvalidValue(
-        f"the function must return one real number, but returned {what} at x = {_show(x)}; "
+        f"with vectorized=True the function must return {m} real values for {m} points (rows of an array "
+        f"of shape {shape}), but returned {_describe(raw)}{kind}; return an array of shape ({m},), "
+        "or pass vectorized=False for a function of one point",
+        at(0),
+    )
+
+
+def _as_float(value: Any, row: int, at: Callable[[int], Array]) -> float:
+    """One result as a float, or InvalidValue."""
+    try:
+        number = np.asarray(to_numpy(value) if array_api_compat.is_array_api_obj(value) else value)
+        if number.ndim == 0 and (number.dtype.kind in "fiub" or hasattr(number.item(), "__float__")):
+            return float(number.item())
+    except (ValueError, TypeError, OverflowError):
+        pass
+    x = at(row)
+    raise InvalidValue(
+        f"the function must return one real number, but returned {_describe(value)} at x = {_show(x)}; "
         "return float(value), or pass vectorized=True if it maps the rows of a matrix to values",
         x,
     )
 
 
-def _raise_failed(failure: RowFailure, block: Array) -> NoReturn:
+def _raise_failed(failure: RowFailure, shape: tuple[int, int], at: Callable[[int], Array]) -> NoReturn:
     cause = failure.__cause__
-    row = 0 if failure.row is None else failure.row
-    x = _copy(block, row)
-    where = f"at x = {_show(x)}" if failure.row is not None else f"on a block of shape {tuple(block.shape)}"
-    raise EvaluationFailed(f"the function raised {type(cause).__name__}: {cause} {where}", x) from cause
+    x = at(failure.row or 0)
+    if failure.row is not None:
+        where = f"at x = {_show(x)}; start elsewhere, or return a finite value there"
+    else:
+        where = f"on an array of shape {shape}; pass vectorized=False if it is a function of one point"
+    error = EvaluationFailed(f"the function raised {type(cause).__name__}: {cause} {where}", x)
+    error.row = failure.row
+    raise error from cause
 
 
-def _copy(block: Array, row: int) -> Array:
-    return block[row, :] + 0.0
+def _describe(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if shape not in (None, ()):
+        return f"an array of shape {tuple(shape)}"
+    return f"{value!r:.60} ({type(value).__name__})"
 
 
 def _show(x: Array) -> str:

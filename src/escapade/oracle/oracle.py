@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
-from ..errors import BudgetExhausted, InvalidSetting, InvalidValue, MissingCapability, OracleError
+from ..errors import (
+    BudgetExhausted,
+    EvaluationFailed,
+    InvalidSetting,
+    InvalidValue,
+    MissingCapability,
+    OracleError,
+)
 from ..executors import Evaluate, Serial, Vectorized
 from .failures import checked_values
 from .ledger import Ledger
@@ -28,9 +35,16 @@ BLOCK_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class Batch:
-    """A minibatch is a value: the same sample ids can be used at several points."""
+    """A minibatch is a value: the same sample ids serve at several points, and cannot be written to."""
 
     ids: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        ids = np.array(self.ids, dtype=np.int64)
+        if ids.ndim != 1 or len(ids) == 0:
+            raise InvalidSetting(f"a batch must be a non-empty vector of ids, not of shape {ids.shape}")
+        ids.flags.writeable = False
+        object.__setattr__(self, "ids", ids)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -83,7 +97,9 @@ class Oracle:
     ) -> Oracle:
         """An oracle for a user's function."""
         if not callable(fun):
-            raise InvalidSetting(f"fun must be callable, not {type(fun).__name__}")
+            raise InvalidSetting(f"fun={fun!r:.60} must be callable: pass the function itself, not its value")
+        if grad is not None and not callable(grad):
+            raise InvalidSetting(f"grad={grad!r:.60} must be callable, as in grad(x), or None")
         if samples is not None and samples != "stream":
             if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
                 raise InvalidSetting(f"samples={samples!r} must be a positive integer, 'stream' or None")
@@ -92,7 +108,8 @@ class Oracle:
             isinstance(maxfev, bool) or not isinstance(maxfev, int | np.integer) or maxfev < 0
         ):
             raise InvalidSetting(f"maxfev={maxfev!r} must be a non-negative integer or None (no budget)")
-        executor: Evaluate = Vectorized(fun, tuple(args)) if vectorized else Serial(fun, tuple(args))
+        args = args if isinstance(args, tuple) else (args,)  # as SciPy does
+        executor: Evaluate = Vectorized(fun, args) if vectorized else Serial(fun, args)
         return cls(_Engine(executor, samples, None if maxfev is None else int(maxfev), grad=grad))
 
     # Views
@@ -184,9 +201,11 @@ class Oracle:
         if grad is None:
             raise MissingCapability("this function declares no gradient; Neon2 is first-order and needs grad=")
         self.ledger.gradients += self._weight()
-        g = to_numpy(grad(x) if self.batch is None else grad(x, self.batch.ids)).astype(np.float64)
+        batch = () if self.batch is None else (self.batch.ids,)
+        g = to_numpy(grad(x + 0.0, *batch)).astype(np.float64)
         if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
-            raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, not an array of shape {g.shape}", x)
+            what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
+            raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, but returned {what}", x)
         return g
 
     def _weight(self) -> int:
@@ -203,13 +222,15 @@ class Oracle:
         start, rows = 0, max(1, BLOCK_BYTES // (8 * stencil.d))
         while start < stencil.size:
             stop = min(start + rows, stencil.size)
-            block = stencil.rows(start, stop)
-            ledger.calls += engine.evaluate.calls(stop - start)
-            ledger.attempts += (stop - start) * self._weight()
+            sent = stop - start
             try:
-                values = checked_values(engine.evaluate, block, batch)
-            except OracleError as error:
+                values = checked_values(engine.evaluate, stencil, start, stop, batch)
+            except EvaluationFailed as error:
+                sent = sent if error.row is None else error.row + 1
                 raise self._with_best(error) from error.__cause__
+            finally:
+                ledger.calls += engine.evaluate.calls(sent)
+                ledger.attempts += sent * self._weight()
             out[start:stop] = values
             if keep_best:
                 lowest = int(values.argmin())

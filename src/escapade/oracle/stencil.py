@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, add_diagonal, add_entries, namespace, repeat, to_device
+from .._array import Array, add_entries, namespace, repeat, to_device
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,23 @@ def point(x: Array) -> Stencil:
 
 def axes(x: Array, steps: Array) -> Stencil:
     """x + steps_i e_i for every coordinate i."""
+    d = x.shape[0]
 
     def rows(start: int, stop: int) -> Array:
-        return add_diagonal(repeat(x, stop - start), steps[start:stop], start)
+        return add_entries(repeat(x, stop - start), np.arange(start, stop), steps[start:stop])
 
-    return Stencil(x.shape[0], x.shape[0], rows)
+    return Stencil(d, d, rows)
+
+
+def central(x: Array, steps: Array) -> Stencil:
+    """x + steps_i e_i for every coordinate i, and then x - steps_i e_i."""
+    d = x.shape[0]
+    both = namespace(x).concat([steps, -steps])
+
+    def rows(start: int, stop: int) -> Array:
+        return add_entries(repeat(x, stop - start), np.arange(start, stop) % d, both[start:stop])
+
+    return Stencil(2 * d, d, rows)
 
 
 def some_axes(x: Array, steps: Array, which: np.ndarray[Any, np.dtype[np.int64]]) -> Stencil:

@@ -39,7 +39,9 @@ class NonlinearLeastSquares(StochasticProblem):
     lam, alpha : float
         Weight and shape of the regulariser.
 
-    Notes ----- On the w1a data with ``lam = alpha = 1`` the origin is no saddle: the gradient there has norm
+    Notes
+    -----
+    On the w1a data with ``lam = alpha = 1`` the origin is no saddle: the gradient there has norm
     0.275 and every curvature lies in [2.0, 2.31]. The least value found from several starts is 0.2337528.
     `ell` and `rho` hold everywhere.
     """

@@ -29,7 +29,9 @@ class LinearNetwork(Problem):
     seed : int
         Seed of the singular vectors of :math:`\Phi`.
 
-    Notes ----- A balanced network that carries some singular components of :math:`\Phi` and not the others is
+    Notes
+    -----
+    A balanced network that carries some singular components of :math:`\Phi` and not the others is
     a critical point. With two layers all of these are strict saddles, the origin included. With more layers
     the Hessian at the origin is zero, and a point is strict when a component that it lacks is stronger than
     one that it carries.

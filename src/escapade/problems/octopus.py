@@ -46,7 +46,9 @@ class Octopus(Problem):
         Width of the tube, curvature across it and strength of the negative curvature. The defaults are those
         of the original experiments, with ``nu = 139.870432574``.
 
-    Notes ----- At the saddles and minima the curvatures are ``-2 gamma`` and ``2 L`` (5.44 by default), but
+    Notes
+    -----
+    At the saddles and minima the curvatures are ``-2 gamma`` and ``2 L`` (5.44 by default), but
     on the way from one saddle to the next the curvature goes down to -14.4. `ell` and `rho` hold on that
     whole path (``a_j = 4 tau`` before ``i``, 0 after), so ``ell = 14.4``; the often quoted ``ell = e`` is too
     small everywhere.

@@ -32,7 +32,7 @@ class OffAxis(Problem):
     seed : int
         Seed of the eigenvalues and of the basis.
     negative : float
-        The negative eigenvalue of ``A``.
+        The negative eigenvalue of ``A``; with a positive one the centre is a minimum and there is no saddle.
     low, high : float
         Range of the positive eigenvalues.
     quartic : float
@@ -42,7 +42,9 @@ class OffAxis(Problem):
     offset : float
         Constant added to the value.
 
-    Notes ----- The global minima are ``c + t v`` and ``c - t v`` with ``v`` the eigenvector of `negative`,
+    Notes
+    -----
+    The global minima are ``c + t v`` and ``c - t v`` with ``v`` the eigenvector of `negative`,
     ``t^2 = -negative / (4 q)``, and value ``offset - negative^2 / (16 q)``. `ell` and `rho` hold in the ball
     of radius ``t`` about ``c``.
     """
@@ -60,7 +62,7 @@ class OffAxis(Problem):
 
     def __post_init__(self) -> None:
         at_least("d", self.d, 2)
-        positive(minus_negative=-self.negative, low=self.low, quartic=self.quartic)
+        positive(low=self.low, quartic=self.quartic)
         at_least("high", self.high, self.low)
         if self._centre.shape != (self.d,):
             raise ValueError(f"centre has shape {self._centre.shape}; it must have shape ({self.d},)")
@@ -109,24 +111,31 @@ class OffAxis(Problem):
 
     @property
     def radius(self) -> float:
-        """Distance ``t`` from the saddle to each minimum."""
-        return float(np.sqrt(-self.negative / (4 * self.quartic)))
+        """Distance ``t`` from the centre to each minimum."""
+        return float(np.sqrt(max(0.0, -self.negative) / (4 * self.quartic)))
 
     @property
     def saddles(self) -> tuple[Vector, ...]:
+        """The centre, if its eigenvalue is negative."""
+        return (self._centre.copy(),) if self.negative < 0 else ()
+
+    @property
+    def start(self) -> Vector:
         """The centre."""
-        return (self._centre.copy(),)
+        return self._centre.copy()
 
     @property
     def minima(self) -> tuple[Vector, ...]:
-        """The two global minima."""
+        """The two global minima, or the centre."""
         step = self.radius * self.escape
+        if self.negative >= 0:
+            return (self._centre.copy(),)
         return self._centre + step, self._centre - step
 
     @property
     def minimum(self) -> float:
         """Value at the minima."""
-        return self.offset - self.negative**2 / (16 * self.quartic)
+        return self.offset - min(0.0, self.negative) ** 2 / (16 * self.quartic)
 
     @property
     def ell(self) -> float:

@@ -92,7 +92,7 @@ def test_matrix_factorisation_value_at_the_saddles():
         (LennardJones, {"atoms": 5, "span": 3}),
         (LennardJones, {"atoms": 3, "span": 2}),
         (OffAxis, {"d": 1}),
-        (OffAxis, {"d": 3, "negative": 1.0}),
+        (OffAxis, {"d": 3, "low": -1.0}),
         (NonlinearLeastSquares, {"features": np.eye(2), "labels": np.array([-1, 1])}),
         (NonlinearLeastSquares, {"features": np.eye(2), "labels": np.array([1])}),
     ],

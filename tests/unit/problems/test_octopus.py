@@ -112,9 +112,7 @@ def test_the_wall_is_silent_in_the_tube():
     assert float(octopus(inside)) == pytest.approx(octopus.L * inside[2] ** 2 - 0.01 - octopus.nu)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"d": 0}, {"d": 2, "tau": 0.0}, {"d": 2, "gamma": -1.0}, {"d": 2, "L": math.inf}]
-)
+@pytest.mark.parametrize("wrong", [{"d": 0}, {"d": 2, "tau": 0.0}, {"d": 2, "gamma": -1.0}, {"d": 2, "L": math.inf}])
 def test_parameters_are_checked(wrong):
     with pytest.raises(ValueError, match="must be"):
         Octopus(**wrong)

@@ -58,9 +58,7 @@ def test_antithetic_mean_is_exactly_the_cubic(n):
 
 def test_mean_of_independent_components():
     problem = PROBLEMS[1]
-    np.testing.assert_allclose(
-        problem.component_values(X, np.arange(63)).mean(axis=1), problem(X), rtol=1e-12
-    )
+    np.testing.assert_allclose(problem.component_values(X, np.arange(63)).mean(axis=1), problem(X), rtol=1e-12)
     assert problem.saddles == problem.minima == ()
     x, steps = X[0], 1e-5 * np.eye(10)
     slope = [float(problem(x + s) - problem(x - s)) / 2e-5 for s in steps]
@@ -89,9 +87,7 @@ def test_stream_components_depend_on_the_id_and_seed_alone():
     ids = np.array([5, 2**63 + 10, 2**64 - 1], dtype=np.uint64)
     together = np.hstack(stream._noise(ids))
     np.testing.assert_array_equal(together, [np.hstack(stream._noise(ids[k : k + 1]))[0] for k in range(3)])
-    assert not np.allclose(
-        StreamCubic(d=10, seed=4).component_values(X, ids), stream.component_values(X, ids)
-    )
+    assert not np.allclose(StreamCubic(d=10, seed=4).component_values(X, ids), stream.component_values(X, ids))
 
 
 def test_stream_pairs_cancel_exactly():

@@ -1,0 +1,64 @@
+"""How smooth a function is where it is roughest, from values along lines."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from operator import add
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, epsilon, like, norm
+from .._random import spheres
+from ..oracle import Oracle, Stencil, points
+from .noise import rounding
+
+LINES, LEVELS, ZOOM = 3, 9, 3
+"""Lines through x that are looked at, and how often and how far the roughest spot on them is magnified."""
+
+Roughness = Literal["smooth", "curvature", "slope", "jump", "noise", "flat"]
+"""What jumps: nothing, the second derivative, the first, f, f everywhere; or f does not change at all."""
+
+
+def roughest(
+    f: Oracle, x: Array, unit: NDArray[np.float64], reach: float, level: float, rng: np.random.Generator
+) -> tuple[Roughness, float]:
+    """Magnify the spot where third differences are largest, and read off how fast they fall with the step h.
+
+    They fall as h^3 where the third derivative is bounded, as h^2 where the curvature jumps, as h where the
+    slope does, and not at all where f does. Also returned: how far from x that spot is, in units of `unit`.
+
+    Queries: 27, and 9 for each of up to 9 magnifications
+    """
+    rays = spheres(rng, x, LINES) * like(unit, x)[None, :]
+    grid = np.arange(-4.0, 5.0)
+    h, centre = reach / 4, 0.0
+    table = f(reduce(add, [_line(x, rays[k, :], h * grid) for k in range(LINES)])).reshape(LINES, -1)
+    if np.ptp(table) == 0:
+        return "flat", 0.0
+    line = int(np.argmax(np.max(np.abs(np.diff(table, 3)), axis=1)))
+    values, sizes, change = table[line], list[float](), np.zeros(1)
+    for _ in range(LEVELS):
+        third, first = np.abs(np.diff(values, 3)), np.abs(np.diff(values))
+        blur = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
+        if third.max() <= 20 * (level + blur):
+            break
+        sizes.append(float(third.max()))
+        centre, h, change = centre + h * (int(third.argmax()) - 2.5), h / ZOOM, first
+        values = f(_line(x, rays[line, :], centre + h * grid))
+    falls = min(4, len(sizes) - 1)
+    if falls < 2:
+        return "smooth", 0.0  # as far as the noise lets one see
+    order = math.log(sizes[-1 - falls] / sizes[-1], ZOOM) / falls
+    if order > 1.6:  # 2 and 3 are told apart only from five steps
+        return ("curvature" if order < 2.4 and falls == 4 else "smooth"), abs(centre)
+    if order > 0.5:
+        return "slope", abs(centre)
+    return ("noise" if np.median(change) > 0.05 * change.max() else "jump"), abs(centre)
+
+
+def _line(x: Array, ray: Array, t: NDArray[np.float64]) -> Stencil:
+    """x + t_k ray for every k."""
+    return points(x[None, :] + like(t, x)[:, None] * ray[None, :])

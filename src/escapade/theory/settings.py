@@ -1,0 +1,162 @@
+"""The paper's settings, literally: one function per theorem, each number beside its formula.
+
+The radii are far below what float64 resolves at most points (1e-16 to 1e-24 at the paper's own settings), and
+the finders do not need them. They are here for those who want the theorem as printed; where a radius cannot
+be resolved the answer is `BelowPrecision`, never a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array
+from ..curvature import ZONCFDeterministic
+from ..errors import BelowPrecision, InvalidSetting
+from ..estimators.steps import require_resolved
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem1:
+    """The settings of ZO-NCF-Online, Algorithms 1 and 2 of Zhang, Xiong & Gu (2022)."""
+
+    ell: float
+    rho: float
+    d: int
+    delta: float
+    p: float
+    C0: float
+    eta: float
+    """Step of Oja's iteration, delta / (C_0^2 ell^2 log(100 d))."""
+    T: float
+    """Iterations of one weak run, C_0^2 log(100 d) / (eta delta)."""
+    perturbation: float
+    """sigma, eta^2 delta^3 / ((100 d)^(3 C_0) rho)."""
+    radius: float
+    """r, (100 d)^C_0 sigma."""
+    repetitions: int
+    """Weak runs, Theta(log(1/p)) with constant one: each misses with probability 1/3, and 3^-log(1/p) < p."""
+    m: int
+    """Samples that check a direction, Theta(ell^2 log(1/p) / delta^2), with constant one."""
+    m_proof: int
+    """What the proof of Lemma 3 needs: 2 (delta/16 + ell) sqrt(log(1/p) / m) + delta/16 <= delta/4."""
+    displacement: float
+    """The length of v' in that check, Theta(delta / (d rho)): delta / (16 d rho), the most Lemma 3 allows."""
+
+    @property
+    def iterations(self) -> int:
+        """T as a count."""
+        return math.ceil(self.T)
+
+    def resolved(self, x: Array, magnitude: float) -> None:
+        """Raise `BelowPrecision` where the perturbation is lost in x, or in values of f of this magnitude."""
+        require_resolved("perturbation", self.perturbation, x, magnitude, self.ell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem2:
+    """The settings of ZO-NCF-Deterministic, Algorithm 3 of Zhang, Xiong & Gu (2022)."""
+
+    ell: float
+    rho: float
+    d: int
+    delta: float
+    p: float
+    C1: float
+    T: float
+    """Iterations, C_1^2 log(d/p) sqrt(ell) / sqrt(delta)."""
+    perturbation: float
+    """sigma, (d/p)^(-2 C_1) delta / (T^4 rho)."""
+    radius: float
+    """r, (d/p)^C_1 sigma."""
+
+    @property
+    def iterations(self) -> int:
+        """T as a count."""
+        return math.ceil(self.T)
+
+    def resolved(self, x: Array, magnitude: float) -> None:
+        """Raise `BelowPrecision` where the perturbation is lost in x, or in values of f of this magnitude."""
+        require_resolved("perturbation", self.perturbation, x, magnitude, self.ell)
+
+    def finder(self) -> ZONCFDeterministic:
+        """The finder with exactly these numbers. Where they cannot be resolved it raises `BelowPrecision`."""
+        if self.perturbation < sys.float_info.min:
+            raise BelowPrecision(
+                f"perturbation={self.perturbation:.3g} is below {sys.float_info.min:.3g}, the least "
+                f"normal float64 (C1={self.C1!r}); lower C1, or use ZONCFDeterministic without a perturbation"
+            )
+        return ZONCFDeterministic(
+            delta=self.delta,
+            failure=self.p,
+            ell=self.ell,
+            C1=self.C1,
+            T=self.iterations,
+            perturbation=self.perturbation,
+            rho=self.rho,
+        )
+
+
+def theorem_1(*, ell: float, rho: float, d: int, delta: float, p: float, C0: float = 1.0) -> Theorem1:
+    """The literal settings of Theorem 1 (ZO-NCF-Online), Zhang, Xiong & Gu (2022)."""
+    _assumptions("Theorem 1", ell, rho, d, delta, p, C0=C0)
+    log = math.log(100 * d)
+    eta = delta / (C0**2 * ell**2 * log)                            # eta = delta / (C_0^2 ell^2 log(100d))
+    T = C0**2 * log / (eta * delta)                                 # T = C_0^2 log(100d) / (eta delta)
+    scale = eta**2 * delta**3 / rho  # the powers of 100d are gathered, so that none overflows
+    repeats = math.log(1 / p)
+    return Theorem1(
+        ell=ell,
+        rho=rho,
+        d=d,
+        delta=delta,
+        p=p,
+        C0=C0,
+        eta=eta,
+        T=T,
+        perturbation=scale * (100.0 * d) ** (-3 * C0),              # sigma = eta^2 delta^3/((100d)^3C_0 rho)
+        radius=scale * (100.0 * d) ** (-2 * C0),                    # r = (100d)^C_0 sigma
+        repetitions=math.ceil(repeats),                             # Theta(log(1/p))
+        m=math.ceil(ell**2 * repeats / delta**2),                   # Theta(ell^2 log(1/p) / delta^2)
+        m_proof=math.ceil((32 * (delta / 16 + ell) / (3 * delta)) ** 2 * repeats),
+        displacement=delta / (16 * d * rho),                        # |v'| = Theta(delta / (d rho))
+    )
+
+
+def theorem_2(*, ell: float, rho: float, d: int, delta: float, p: float, C1: float = 1.0) -> Theorem2:
+    """The literal settings of Theorem 2 (ZO-NCF-Deterministic), Zhang, Xiong & Gu (2022)."""
+    _assumptions("Theorem 2", ell, rho, d, delta, p, C1=C1)
+    T = C1**2 * math.log(d / p) * math.sqrt(ell) / math.sqrt(delta)  # C_1^2 log(d/p) sqrt(ell) / sqrt(delta)
+    scale = delta / (T**4 * rho)  # the powers of d/p are gathered, so that none overflows
+    return Theorem2(
+        ell=ell,
+        rho=rho,
+        d=d,
+        delta=delta,
+        p=p,
+        C1=C1,
+        T=T,
+        perturbation=scale * (d / p) ** (-2 * C1),                  # sigma = (d/p)^-2C_1 delta / (T^4 rho)
+        radius=scale * (d / p) ** -C1,                              # r = (d/p)^C_1 sigma
+    )
+
+
+def _assumptions(
+    theorem: str, ell: float, rho: float, d: int, delta: float, p: float, **constants: float
+) -> None:
+    if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
+        raise InvalidSetting(f"d={d!r} must be a positive integer, the dimension ({theorem})")
+    for name, value in {"ell": ell, "rho": rho, "delta": delta, **constants}.items():
+        if not (_number(value) and math.isfinite(value) and value > 0):
+            raise InvalidSetting(f"{name}={value!r} must be positive and finite ({theorem})")
+    if delta > ell:
+        raise InvalidSetting(f"delta={delta!r} must lie in (0, ell={ell!r}] ({theorem} assumes delta <= ell)")
+    if not (_number(p) and 0 < p < 1):
+        raise InvalidSetting(f"p={p!r} must lie in (0, 1): {theorem} holds with probability 1 - p")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -1,0 +1,193 @@
+"""Bad input: the exact error, the offending value, and a word of remedy."""
+
+from fractions import Fraction
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from escapade import Oracle, certify
+from escapade.errors import (
+    EscapadeError,
+    EvaluationFailed,
+    InvalidSetting,
+    InvalidValue,
+    NonFiniteValue,
+)
+from escapade.oracle import point
+
+NAN, INF = float("nan"), float("inf")
+X = [0.5, -0.5, 0.25]
+
+
+def fine(x):
+    return float(np.sum(x**2))
+
+
+# In every table: the bad value, what the message must show of it, a word of its remedy.
+POINTS = [
+    ([[1.0, 2.0]], "(1, 2)", "flatten"),
+    (np.zeros((2, 2, 2)), "(2, 2, 2)", "flatten"),
+    ([], "(0,)", "non-empty"),
+    (np.zeros((0, 3)), "(0, 3)", "non-empty"),
+    (1.0, "()", "vector"),
+    (np.float64(2), "()", "vector"),
+    ([1.0, NAN], "x[1] = nan", "finite"),
+    ([INF, 1.0], "x[0] = inf", "finite"),
+    (np.array([0, -INF], dtype=np.float32), "x[1] = -inf", "finite"),
+    ([1j, 0], "1j", "two real"),
+    (np.array([1 + 2j]), "1+2j", "two real"),
+    (array_api_strict.asarray([1j]), "complex128", "two real"),
+    ("abc", "abc", "real numbers"),
+    (["1.0", "2.0"], "'1.0'", "real numbers"),
+    (None, "None", "real numbers"),
+    ([1.0, None], "None", "real numbers"),
+    ([Fraction(1, 2)], "Fraction(1, 2)", "convert"),
+    (object(), "object", "real numbers"),
+    ({"a": 1}, "'a'", "real numbers"),
+    ([1.0, [2.0, 3.0]], "inhomogeneous", "vector"),
+    (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64", "real numbers"),
+]
+
+SETTINGS = [
+    *[("gtol", v, f"gtol={v!r}", "positive") for v in (-1e-4, 0, 0.0, NAN, INF, -INF, "a", True, None, 1j)],
+    *[("curvtol", v, f"curvtol={v!r}", "positive") for v in (-0.1, 0, NAN, INF, "0.1", False, (1,))],
+    *[("failure", v, f"failure={v!r}", "(0, 1)") for v in (0, 1, -1, 2, 1.0, "p", NAN, INF, True, None)],
+    *[("noise", v, f"noise={v!r}", "standard deviation") for v in (-1.0, "loud", NAN, INF, True, [1.0], 1j)],
+    *[("rho", v, f"rho={v!r}", "positive") for v in (-1.0, 0, NAN, INF, "1", True)],
+    *[("maxfev", v, f"maxfev={v!r}", "non-negative integer") for v in (-1, 10.0, 1.5, "10", True, NAN, [10])],
+    *[("samples", v, f"samples={v!r}", "positive integer") for v in (0, -1, 1.5, "streams", True, [3])],
+    *[("finder", v, f"finder={v!r}", "one of") for v in ("lanzcos", "", 3, None, ["dense"])],
+    ("x_scale", 0, "x_scale[0] = 0.0", "positive"),
+    ("x_scale", -1.0, "x_scale[0] = -1.0", "positive"),
+    ("x_scale", [1.0, NAN, 1.0], "x_scale[1] = nan", "finite"),
+    ("x_scale", [1.0, 1.0, INF], "x_scale[2] = inf", "finite"),
+    ("x_scale", [1.0, 2.0], "[1.0, 2.0]", "each of the 3 variables"),
+    ("x_scale", np.ones((3, 3)), "array([[1., 1., 1.]", "each of the 3 variables"),
+    ("x_scale", "wide", "'wide'", "positive number"),
+    ("x_scale", {}, "{}", "positive number"),
+    ("bounds", [(0, 1)] * 3, "bounds", "Substitute"),
+    ("bounds", (), "bounds", "Substitute"),
+    ("constraints", {"type": "eq", "fun": fine}, "constraints", "penalty"),
+    ("constraints", [{"type": "ineq", "fun": fine}], "constraints", "penalty"),
+    *[("fun", v, f"fun={v!r}", "callable") for v in (None, 3.0, "f")],
+    *[("grad", v, f"grad={v!r}", "callable") for v in (3.0, "jac", True)],
+]
+
+FUNCTIONS = [
+    (lambda x: None, InvalidValue, "None", "return float"),
+    (lambda x: "3.0", InvalidValue, "'3.0'", "return float"),
+    (lambda x: [1.0], InvalidValue, "[1.0]", "return float"),
+    (lambda x: [1.0, [2.0]], InvalidValue, "[1.0, [2.0]]", "return float"),
+    (lambda x: (1.0, 2.0), InvalidValue, "(1.0, 2.0)", "return float"),
+    (lambda x: {}, InvalidValue, "{}", "return float"),
+    (lambda x: x, InvalidValue, "shape (3,)", "vectorized=True"),
+    (lambda x: x[:1], InvalidValue, "shape (1,)", "vectorized=True"),
+    (lambda x: x[None, :1], InvalidValue, "shape (1, 1)", "vectorized=True"),
+    (lambda x: np.outer(x, x), InvalidValue, "shape (3, 3)", "vectorized=True"),
+    (lambda x: np.zeros(0), InvalidValue, "shape (0,)", "vectorized=True"),
+    (lambda x: 1j, InvalidValue, "1j", "real number"),
+    (lambda x: np.complex64(2), InvalidValue, "complex64", "real number"),
+    (lambda x: 10**400, InvalidValue, "1000000", "real number"),
+    (lambda x: NAN, NonFiniteValue, "nan", "finite"),
+    (lambda x: INF, NonFiniteValue, "inf", "finite"),
+    (lambda x: -INF, NonFiniteValue, "-inf", "finite"),
+    (lambda x: np.float32("nan"), NonFiniteValue, "nan", "finite"),
+    (lambda x: 1 / 0, EvaluationFailed, "ZeroDivisionError: division by zero", "start elsewhere"),
+    (lambda x: x[7], EvaluationFailed, "IndexError", "start elsewhere"),
+    (lambda: 0.0, EvaluationFailed, "TypeError", "start elsewhere"),
+    (lambda x: x.resize((9, 9)), EvaluationFailed, "ValueError", "start elsewhere"),
+]
+
+VECTORIZED = [
+    (lambda X: X, InvalidValue, "shape (1, 3)", "vectorized=False"),
+    (lambda X: X[:, :1], InvalidValue, "shape (1, 1)", "shape (1,)"),
+    (lambda X: np.zeros(len(X) + 1), InvalidValue, "shape (2,)", "shape (1,)"),
+    (lambda X: np.zeros(0), InvalidValue, "shape (0,)", "shape (1,)"),
+    (lambda X: np.sum(X), InvalidValue, "float64", "vectorized=False"),
+    (lambda X: 2.5, InvalidValue, "2.5 (float)", "vectorized=False"),
+    (lambda X: None, InvalidValue, "None (NoneType)", "vectorized=False"),
+    (lambda X: "abc", InvalidValue, "'abc' (str)", "vectorized=False"),
+    (lambda X: np.array(["a"] * len(X)), InvalidValue, "dtype <U1", "real values"),
+    (lambda X: X[:, 0] + 1j, InvalidValue, "dtype complex128", "real values"),
+    (lambda X: [1.0, 2.0], InvalidValue, "[1.0, 2.0] (list)", "shape (1,)"),
+    (lambda X: (), InvalidValue, "() (tuple)", "shape (1,)"),
+    (lambda X: [None] * len(X), InvalidValue, "None", "real number"),
+    (lambda X: np.full(len(X), NAN), NonFiniteValue, "nan", "finite"),
+    (lambda X: np.full(len(X), INF), NonFiniteValue, "inf", "finite"),
+    (lambda X: X @ X, EvaluationFailed, "ValueError", "vectorized=False"),
+    (lambda X: 1 / 0, EvaluationFailed, "ZeroDivisionError", "vectorized=False"),
+]
+
+
+def names(table, index):
+    return [f"{case[index]}-{number}" for number, case in enumerate(table)]
+
+
+def refused(error, shown, remedy, act):
+    """Run, and check class, value and remedy."""
+    with pytest.raises(EscapadeError) as caught:
+        act()
+    assert type(caught.value) is error
+    message = str(caught.value)
+    assert shown in message
+    assert remedy in message
+    assert len(message) < 600
+    return caught.value
+
+
+@pytest.mark.parametrize(("x", "shown", "remedy"), POINTS, ids=names(POINTS, 1))
+def test_points(x, shown, remedy):
+    def never(x):
+        raise AssertionError("not evaluated")
+
+    error = refused(InvalidSetting, shown, remedy, lambda: certify(never, x))
+    assert str(error).startswith("x"), "it says which argument"
+    assert isinstance(error, ValueError)
+
+
+@pytest.mark.parametrize(("name", "value", "shown", "remedy"), SETTINGS, ids=names(SETTINGS, 2))
+def test_settings(name, value, shown, remedy):
+    calls = []
+
+    def count(x):
+        calls.append(x)
+        return fine(x)
+
+    arguments = {"fun": count, "x": X, name: value}
+    refused(InvalidSetting, shown, remedy, lambda: certify(**arguments))
+    assert not calls, "refused before the first evaluation"
+
+
+ORACLE = [case for case in SETTINGS if case[0] in ("fun", "grad", "samples", "maxfev")]
+
+
+@pytest.mark.parametrize(("name", "value", "shown", "remedy"), ORACLE, ids=names(ORACLE, 2))
+def test_settings_of_an_oracle(name, value, shown, remedy):
+    refused(InvalidSetting, shown, remedy, lambda: Oracle.of(**{"fun": fine, name: value}))
+
+
+VALUES = [(*case, False) for case in FUNCTIONS] + [(*case, True) for case in VECTORIZED]
+
+
+@pytest.mark.parametrize(("fun", "kind", "shown", "remedy", "vectorized"), VALUES, ids=names(VALUES, 2))
+def test_functions(fun, kind, shown, remedy, vectorized):
+    error = refused(kind, shown, remedy, lambda: certify(fun, X, vectorized=vectorized))
+    np.testing.assert_array_equal(error.x, X)
+    assert error.best_x is None
+    if kind is EvaluationFailed:
+        assert type(error.__cause__).__name__ in str(error)
+    x = np.array(X)
+    refused(kind, shown, remedy, lambda: Oracle.of(fun, vectorized=vectorized)(point(x)))
+
+
+@pytest.mark.parametrize("constraints", [(), []])
+def test_no_constraints_at_all_are_none(constraints):
+    assert certify(fine, [0.0], constraints=constraints).holds
+
+
+@pytest.mark.parametrize("x", [[0], [False], np.zeros(2, dtype=np.int8), (0.0, 0.0), np.float32([0, 0])])
+def test_whatever_is_a_vector_of_reals_is_taken_and_left_alone(x):
+    before = np.array(x)
+    assert certify(fine, x, gtol=1e-2, curvtol=0.1).holds
+    np.testing.assert_array_equal(x, before)

@@ -1,0 +1,203 @@
+"""The `Queries` line of every docstring against the oracle's count."""
+
+import inspect
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from escapade import Oracle
+from escapade.estimators import dense, gradients, hessian_vector, neighbourhood, noise, steps
+from escapade.estimators.hessian_vector import Products
+from escapade.estimators.neighbourhood import Neighbourhood
+
+MODULES = (dense, gradients, hessian_vector, neighbourhood, noise, steps)
+NAMES = {"d", "m"}
+
+
+def line(function: Callable) -> str:
+    found = re.search(r"^ *Queries: (.+)$", inspect.getdoc(function) or "", re.MULTILINE)
+    assert found, f"{function.__qualname__} has no Queries line"
+    return found[1]
+
+
+def expressions(function: Callable) -> list[str]:
+    """What stands before the first word: one expression, or alternatives between commas and "or"."""
+    head = re.split(r", and | for | the | if |;", line(function))[0]
+    parts = re.split(r", or |, | or ", head)
+    for part in parts:
+        words = set(re.findall(r"[A-Za-z_]\w*", part))
+        assert words <= NAMES, f"{function.__qualname__}: cannot read {part!r}"
+    return parts
+
+
+def promised(function: Callable, which: int, **sizes: int) -> int:
+    return eval(expressions(function)[which], {}, sizes)
+
+
+def quadratic(d: int) -> Oracle:
+    scale = 1.0 + np.arange(d) / d
+    return Oracle.of(lambda x: x * x @ scale + x.sum(axis=-1), vectorized=True)
+
+
+def look(d: int, **settings) -> Neighbourhood:
+    """A neighbourhood of a quadratic, where no step is cut."""
+    rng = np.random.default_rng(d)
+    return Neighbourhood.measure(quadratic(d), np.full(d, 0.25), curvtol=0.1, rng=rng, **settings)
+
+
+def unit(d: int) -> np.ndarray:
+    return np.full(d, d**-0.5)
+
+
+def cost(f: Oracle, call: Callable[[], object]) -> int:
+    before = f.ledger.queries
+    call()
+    return f.ledger.queries - before
+
+
+DIMENSIONS = [1, 2, 5, 13]
+
+SIMPLE = {
+    gradients.coord_gradient: lambda f, x, m, rng: gradients.coord_gradient(f, x, 1e-3),
+    gradients.coord_gradient_forward: lambda f, x, m, rng: gradients.coord_gradient_forward(f, x, 1e-3),
+    gradients.rand_gradient: lambda f, x, m, rng: gradients.rand_gradient(f, x, 1e-3, rng, m),
+    gradients.rand_gradient_forward: lambda f, x, m, rng: gradients.rand_gradient_forward(f, x, 1e-3, rng, m),
+    gradients.gauss_gradient: lambda f, x, m, rng: gradients.gauss_gradient(f, x, 1e-3, rng, m),
+    hessian_vector.hessian_vector: lambda f, x, m, rng: hessian_vector.hessian_vector(f, x, 1e-3 * x, 1e-3),
+    noise.measure: lambda f, x, m, rng: noise.measure(f, x, np.ones(len(x)), 0.0, rng),
+}
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("m", [1, 4])
+@pytest.mark.parametrize("function", SIMPLE, ids=lambda function: function.__name__)
+def test_estimators(function, d, m):
+    f, x = quadratic(d), np.ones(d)
+    spent = cost(f, lambda: SIMPLE[function](f, x, m, np.random.default_rng(0)))
+    assert spent == promised(function, 0, d=d, m=m)
+    assert f.ledger.rounds == 1
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_batch_of_samples_multiplies(d):
+    f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
+    f_S = f.on(f.draw(7, np.random.default_rng(0)))
+    spent = cost(f, lambda: gradients.coord_gradient(f_S, np.ones(d), 1e-3))
+    assert spent == 7 * promised(gradients.coord_gradient, 0, d=d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("settings", "which"), [({}, 0), ({"noise": "auto"}, 0), ({"noise": 1e-9}, 1)])
+def test_measure(d, settings, which):
+    here = look(d, **settings)
+    assert here.f.ledger.queries == promised(Neighbourhood.measure, which, d=d)
+
+
+def test_measure_pays_for_each_coordinate_it_cuts():
+    assert "4 more each time a coordinate is cut" in line(Neighbourhood.measure)
+    d = 4
+    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(1e4 * x[..., 0]), vectorized=True)
+    here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, rng=np.random.default_rng(0))
+    cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
+    assert cuts >= 1
+    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_rows_are_paid_once(d):
+    here = look(d)
+    assert line(Neighbourhood.row).endswith("none after")
+    assert cost(here.f, lambda: here.row(1.0)) == cost(here.f, lambda: here.row(2.0)) == 0
+    assert cost(here.f, lambda: here.row(4.0)) == promised(Neighbourhood.row, 0, d=d)
+    assert cost(here.f, lambda: here.row(4.0)) == 0
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_what_rows_give_is_free(d):
+    here = look(d)
+    for free in (here.gradient, here.diagonal, here.second_differences, here.third_derivative):
+        assert cost(here.f, free) == 0
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_along(d):
+    here = look(d)
+    assert cost(here.f, lambda: here.along(unit(d))) == promised(Neighbourhood.along, 0)
+    assert cost(here.f, lambda: here.third_along(unit(d))) == promised(Neighbourhood.third_along, 0)
+
+
+def test_along_pays_two_for_each_cut():
+    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(3000 * x.sum(axis=-1)), vectorized=True)
+    here = Neighbourhood.measure(f, np.zeros(3), curvtol=0.1, rng=np.random.default_rng(0))
+    spent = cost(f, lambda: here.along(unit(3)))
+    assert spent > promised(Neighbourhood.along, 0)
+    assert (spent - promised(Neighbourhood.along, 0)) % 2 == 0
+    assert "2 more for each" in line(Neighbourhood.along)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
+def test_products(d, order, which):
+    here, q = look(d), unit(d)
+    assert len(expressions(Products.__call__)) == len(expressions(hessian_vector.mixed_product)) == 3
+    products = Products(here, np.ones(d), order)
+    assert cost(here.f, lambda: products(q)) == promised(Products.__call__, which, d=d)
+    spent = cost(here.f, lambda: hessian_vector.mixed_product(here, q, order))
+    assert spent == promised(hessian_vector.mixed_product, which, d=d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 0), (4, 1)])
+def test_even_and_truncation(d, order, which):
+    here, q = look(d), unit(d)
+    products = Products(here, np.ones(d), order)
+    assert len(expressions(Products.even)) == len(expressions(Products.truncation)) == 2
+    assert cost(here.f, lambda: products.even(q, 1.0)) == promised(Products.even, which, d=d)
+    new_row = promised(Neighbourhood.row, 0, d=d) if order == 4 else 0  # the row at four times the steps
+    assert "2*d for a row not yet known" in line(Products.truncation)
+    for row in (new_row, 0):
+        spent = cost(here.f, lambda: products.truncation(q, q))
+        assert spent == promised(Products.truncation, which, d=d) + row
+    assert cost(here.f, products.noise) == 0
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(2, 0), (4, 1)])
+def test_dense_hessian(d, order, which):
+    here = look(d)
+    assert len(expressions(dense.dense_hessian)) == 2
+    assert cost(here.f, lambda: dense.dense_hessian(here, order)) == promised(dense.dense_hessian, which, d=d)
+    rows = 1 if order == 2 else 2  # at four times the steps, and at eight
+    spent = cost(here.f, lambda: dense.dense_hessian(here, order, 4.0))
+    assert spent == promised(dense.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
+
+
+TESTED = {
+    *SIMPLE,
+    Neighbourhood.measure.__func__,
+    Neighbourhood.row,
+    Neighbourhood.along,
+    Neighbourhood.third_along,
+    Products.__call__,
+    Products.even,
+    Products.truncation,
+    hessian_vector.mixed_product,
+    dense.dense_hessian,
+}
+
+
+def test_nothing_with_a_queries_line_is_left_out():
+    """A new estimator must come with a test of its count."""
+    stated = set()
+    for module in MODULES:
+        for thing in vars(module).values():
+            if getattr(thing, "__module__", None) != module.__name__:
+                continue
+            members = [thing, *vars(thing).values()] if inspect.isclass(thing) else [thing]
+            for member in members:
+                function = getattr(member, "__func__", member)
+                if inspect.isfunction(function) and "Queries:" in (function.__doc__ or ""):
+                    stated.add(function)
+    assert stated == TESTED

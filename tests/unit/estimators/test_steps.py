@@ -1,0 +1,109 @@
+"""Difference steps, and the errors they leave."""
+
+import math
+
+import numpy as np
+import pytest
+
+from escapade.errors import BelowPrecision
+from escapade.estimators import steps
+
+ETAS = [1e-16, 1e-9, 1e-4]
+RANGE = np.linspace(0.2, 5, 400)
+
+
+@pytest.mark.parametrize("eta", ETAS)
+@pytest.mark.parametrize("bound", [0.1, 1.0, 30.0])
+def test_each_step_minimises_its_error(eta, bound):
+    for step, error in (
+        (steps.forward_step(eta, bound), lambda h: steps.forward_error(eta, h, bound)),
+        (steps.central_step(eta, bound), lambda h: steps.central_error(eta, h, bound)),
+        (steps.second_step(eta, bound), lambda h: 4 * eta / h**2 + h**2 * bound / 12),
+    ):
+        assert error(step) <= min(error(k * step) for k in RANGE) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("h", [1e-3, 0.1, 1.0])
+def test_errors_are_attained(h):
+    """The worst function and the worst noise of size eta reach each bound, up to rounding 1e-9 of it."""
+    eta, bound = 0.01 * h**3, 3.0
+    parabola, cubic = (lambda x: bound / 2 * x**2), (lambda x: bound / 6 * x**3)
+    kink = lambda x: bound / 6 * abs(x) ** 3  # noqa: E731
+    forward = ((parabola(h) + eta) - (parabola(0.0) - eta)) / h
+    assert math.isclose(forward, steps.forward_error(eta, h, bound), rel_tol=1e-9)
+    central = ((cubic(h) + eta) - (cubic(-h) - eta)) / (2 * h)
+    assert math.isclose(central, steps.central_error(eta, h, bound), rel_tol=1e-9)
+    second = ((kink(h) + eta) - 2 * (kink(0.0) - eta) + (kink(-h) + eta)) / h**2
+    assert math.isclose(second, steps.second_error(eta, h, bound), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 4, 9])
+def test_product_error_is_lemma_1_and_noise(d):
+    eta, h, mu, rho = 1e-10, 1e-3, 1e-2, 2.0
+    noise = math.sqrt(d) * 4 * eta / (2 * mu) / h  # four values over 2 mu, in d coordinates
+    lemma = rho * (h**2 / 2 + math.sqrt(d) * mu**2 / 3) / h
+    assert math.isclose(steps.product_error(eta, h, mu, rho, d), noise + lemma, rel_tol=1e-12)
+
+
+def is_power_of_two(h):
+    return np.all(np.frexp(h)[0] == 0.5)
+
+
+def test_power_of_two():
+    h = np.geomspace(1e-12, 1e3, 301)
+    rounded = steps.power_of_two(h)
+    assert is_power_of_two(rounded)
+    assert np.all(np.abs(np.log2(rounded / h)) <= 0.5 + 1e-12)
+    exact = 2.0 ** np.arange(-40, 10)
+    assert np.array_equal(steps.power_of_two(exact), exact)
+
+
+STEPS = {
+    "gradient": lambda x, unit, eta: steps.gradient_steps(x, unit, eta),
+    "curvature": lambda x, unit, eta: steps.curvature_steps(x, unit, eta, 0.1),
+}
+
+
+@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("eta", [0.0, 1e-12, 1e-3])
+def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, eta):
+    x = np.array([0.0, 1e-9, -1.0, 37.0, -1e6], dtype=dtype)
+    unit = np.array([1.0, 1.0, 4.0, 0.5, 1.0])
+    h = STEPS[kind](x, unit, eta)
+    y, eps = np.abs(x.astype(float)) / unit, float(np.finfo(dtype).eps)
+    root = math.sqrt(2) * (1 + 1e-12)  # the rounding to a power of two
+    assert is_power_of_two(h)
+    assert np.all(h <= root * steps.LONGEST * np.maximum(1, y) * unit)
+    capped = np.minimum(32 * math.sqrt(eps) * y, steps.LONGEST * np.maximum(1, y))
+    assert np.all(h * root >= capped * unit)
+    least = eps ** (1 / 3 if kind == "gradient" else 1 / 4)
+    assert np.all(h * root >= min(least, steps.LONGEST) * unit)
+    if eta == 0 and dtype == np.float64:  # nothing but the dtype decides at 0
+        assert h[0] == 2.0 ** round(math.log2(least))
+    moved = x + h.astype(dtype)
+    assert np.all(moved != x)
+    if dtype == np.float64:  # exact, but for the change of binade at 1e-9
+        assert np.all((moved - x == h)[[0, 2, 3, 4]])
+
+
+def test_noise_lengthens_the_steps_as_the_docstring_says():
+    x, unit = np.zeros(1), np.ones(1)
+    eta, curvtol = 1e-9, 0.1
+    h = steps.curvature_steps(x, unit, eta, curvtol)[0]
+    # Noise in a second difference stays below its share of the tolerance, up to the rounding of the step.
+    assert 0.49 < 4 * eta / h**2 / (steps.CURVATURE_SHARE * curvtol) < 2.01
+    g = steps.gradient_steps(x, unit, eta)[0]
+    assert abs(math.log2(g / steps.central_step(eta))) <= 0.5
+
+
+def test_require_resolved_names_value_floor_and_remedy():
+    x = np.array([3.0, -4.0])
+    floor = 2.0**-52 * 4
+    steps.require_resolved("radius", 1.01 * floor, x, 0.0, 1.0)
+    with pytest.raises(BelowPrecision, match=rf"radius={floor:.3g} is below.*float64.*\|x\| = 4.*drop"):
+        steps.require_resolved("radius", floor, x, 0.0, 1.0)
+    floor = math.sqrt(4 * 2.0**-52 * 5 / 2)
+    steps.require_resolved("radius", 1.01 * floor, x, -5.0, 2.0)
+    with pytest.raises(BelowPrecision, match=r"\|f\| = 5"):
+        steps.require_resolved("radius", 0.99 * floor, x, -5.0, 2.0)
