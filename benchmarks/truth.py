@@ -136,12 +136,12 @@ def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]
         products = HidingProducts(here, np.ones(here.d), 2)
         products.matrix, products.hidden = fun.A, np.linalg.eigh(fun.A)[1][:, 0]
         products.size = float(rng.choice([1e-4, 1e-3, 1e-2, 0.03]))
+        starts = rng.standard_normal((MOST, here.d))
+        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
         if name == "lanczos":
-            starts = rng.standard_normal((MOST, here.d))
-            starts /= np.linalg.norm(starts, axis=1, keepdims=True)
             finding = _Attempt(Lanczos(delta=delta, failure=p), products, starts, None).run()[0]
         else:
-            finding = ZONCFDeterministic(delta=delta, failure=p, ell=1.5)._attempt(products, 1.5, rng)[0]
+            finding = ZONCFDeterministic(delta=delta, failure=p, ell=1.5)._attempt(products, 1.5, starts)[0]
         tally[finding.outcome.name.lower()] += 1
     return tally
 

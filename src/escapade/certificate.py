@@ -15,7 +15,7 @@ Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undeci
 
 @dataclass(frozen=True)
 class Trusted:
-    """A constant the certificate relies on, and where it came from: given, estimated, or rounding."""
+    """A constant the certificate relies on, and where it came from: given, estimated, rounding, or the whole sum."""
 
     value: float
     source: str

@@ -14,7 +14,7 @@ from ._random import as_generator
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import require_positive, require_probability
-from .errors import BudgetExhausted, InvalidSetting
+from .errors import BudgetExhausted, InvalidSetting, MissingCapability
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.noise import check_noise
 from .estimators.sampling import SampledNeighbourhood, sampled_gradient
@@ -128,6 +128,14 @@ class Certifier:
         self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
         self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
 
+    def _require_fitting_finder(self, *, sampled: bool) -> None:
+        name = self._finder if isinstance(self._finder, str) else self._finder.name
+        if name != "auto" and (name in SAMPLED_FINDERS) is not sampled:
+            kind, names = ("a sampled", SAMPLED_FINDERS) if sampled else ("a plain", FINDERS)
+            raise MissingCapability(
+                f"finder={name!r} is not for {kind} function: choose 'auto' or one of {', '.join(sorted(names))}"
+            )
+
     def finder(self, failure: float) -> Finder:
         """The finder asked for, spending so much failure probability."""
         if isinstance(self._finder, Finder):
@@ -137,7 +145,9 @@ class Certifier:
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
         """The certificate of x. A budget that runs out leaves what was shown until then."""
         before, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
-        certificate = self._sampled(f, x, rng) if f.samples is not None and f.batch is None else self._plain(f, x, rng)
+        sampled = f.samples is not None and f.batch is None
+        self._require_fitting_finder(sampled=sampled)
+        certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
         spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
         return replace(
             certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
@@ -239,9 +249,8 @@ class Certifier:
         gradient, fun = Interval(0.0, math.inf), math.nan
         trusted: dict[str, Trusted] = {}
         try:
-            gradient = sampled_gradient(
-                f, x, unit=as_scale(self.x_scale, x), gtol=self.gtol, failure=self.failure / 2, rng=rng
-            )
+            unit, half = as_scale(self.x_scale, x), self.failure / 2
+            gradient = sampled_gradient(f, x, unit=unit, gtol=self.gtol, failure=half, rng=rng, noise=self.noise)
             if gradient.lower > self.gtol:
                 finding = _undecided("the gradient alone decides, and the curvature was not looked at")
             else:
@@ -257,7 +266,8 @@ class Certifier:
         finder = self._sampled_finder()
         if not isinstance(finder, Minibatch):
             return finder(f, x, rng), math.nan, {}
-        around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, x_scale=self.x_scale, rng=rng)
+        scale = {"x_scale": self.x_scale, "noise": self.noise}
+        around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, rng=rng, **scale)
         finding, near, error = finder.look_at_batch(around, rng)
         rho = self._rho(near, [] if finding.lowest is None else [finding.lowest])
         return finding, near.f0, {
@@ -270,7 +280,7 @@ class Certifier:
         if isinstance(self._finder, SampledFinder):
             return replace(self._finder, delta=self.curvtol, failure=self.failure / 2)
         kind = SAMPLED_FINDERS.get(self._finder, Minibatch) if isinstance(self._finder, str) else Minibatch
-        return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale)
+        return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale, noise=self.noise)
 
 
 def _undecided(reason: str) -> Finding:

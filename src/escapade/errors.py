@@ -6,6 +6,7 @@ EscapadeError
 ├── MissingCapability                    the function cannot do what the method needs
 └── OracleError                          something happened at the door to function values
     ├── BudgetExhausted                  the stencil asked for would pass the budget
+    ├── TimeExhausted                    it was asked for after the deadline
     ├── EvaluationFailed                 the user's function raised
     ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
     └── NonFiniteValue                   it returned NaN or infinity
@@ -49,6 +50,10 @@ class BudgetExhausted(OracleError):
             f"{asked} more queries would pass the budget: {used} of maxfev={maxfev} are used; raise maxfev"
         )
         self.asked, self.used, self.maxfev = asked, used, maxfev
+
+
+class TimeExhausted(OracleError):
+    """A stencil was refused because the time allowed is over."""
 
 
 class EvaluationFailed(OracleError):

@@ -101,7 +101,8 @@ def start(matrix, error, hide, seed, T, ell, delta=0.1, failure=1e-12):
     products.target = ell + delta / 4  # turns an eigenvalue -delta into one that M shrinks
     # With this C1, no growth is ever enough to be called a direction.
     finder = ZONCFDeterministic(delta=delta, ell=ell, T=T, failure=failure, C1=1e3)
-    return _Chebyshev(finder, products, ell, np.random.default_rng(seed))
+    xi = np.random.default_rng(seed).standard_normal(products.here.d)
+    return _Chebyshev(finder, products, ell, xi / np.linalg.norm(xi))
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 30, 120])

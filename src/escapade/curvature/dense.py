@@ -1,4 +1,4 @@
-"""The dense finder: all second differences, and no probability at all."""
+"""The dense finder: all second differences. Chance enters only in how truncation is looked for."""
 
 from __future__ import annotations
 

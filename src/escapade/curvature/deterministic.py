@@ -32,12 +32,13 @@ class ZONCFDeterministic(Finder):
     Deviation: T is the T_1 of the proof, (log(4d/p) + C_1 log(d/p)) / log(gamma), because "C_1 = 1" in the printed T
     misses; a direction is confirmed before it is returned; and ⊥ is a certificate only if the inequality
 
-        |<u, xi>| <= |x_t - x_0| / T_t(a) + 2 sum_s |e_s| T_{t-s}(a) / T_t(a),    a = 1 + delta / (4 ell),
+        |<u, xi>| <= |x_t - x_0| / T_t(a) + (2 / ell) sum_s |e_s| T_{t-s}(a) / T_t(a),    a = 1 + delta / (4 ell),
 
-    which holds for every eigenvector u below -delta and any product errors e_s, puts the overlap of u with the random
-    start below what chance allows. Otherwise the answer is undecided.
+    which holds for every eigenvector u below -delta and any errors e_s of the products with y_s, puts the overlap of u
+    with the random start below what chance allows. Otherwise the answer is undecided.
 
-    Queries: (2*d + 2) * T besides the neighbourhood; 4*d * T with literal radii
+    Queries: (2*d + 2) * T, and 6*d + 6 for two looks at the error, besides the neighbourhood; 4*d * T with literal
+    radii
     """
 
     ell: float | None = None
@@ -70,11 +71,13 @@ class ZONCFDeterministic(Finder):
         ell += max(0.0, -shift)
         if self.perturbation is not None:
             require_resolved("perturbation", self.perturbation, here.x, here.f0, ell)
+        starts: Vector = rng.standard_normal((MOST, here.d))
+        starts /= np.linalg.norm(starts, axis=1, keepdims=True)                 # kept: a new try is no new chance
         finding, tried = self.undecided("nothing was tried"), set()
         products = self.products(here, shift)
         for _ in range(ATTEMPTS):
             tried.add((products.order, products.factor))
-            finding, obstacle, ell = self._attempt(products, ell, rng)
+            finding, obstacle, ell = self._attempt(products, ell, starts)
             if not obstacle:
                 return finding
             products = products.after(obstacle) if obstacle != "ell" else products
@@ -82,12 +85,12 @@ class ZONCFDeterministic(Finder):
                 break
         return finding
 
-    def _attempt(self, products: Products, ell: float, rng: np.random.Generator) -> tuple[Finding, str, float]:
+    def _attempt(self, products: Products, ell: float, starts: Vector) -> tuple[Finding, str, float]:
         """As many runs as the errors of the products make necessary; what stood in the way; and a better ell."""
         here, shift = products.here, products.shift
         limits, r, done, bound = Starts(here.d, self.failure), 1, 0, 0.0
         while done < r:
-            run = _Chebyshev(self, products, ell, rng)
+            run = _Chebyshev(self, products, ell, starts[done])
             if not done and (obstacle := run.rehearse(limits.threshold(MOST))):
                 return self.undecided(f"products are too inexact: {obstacle}"), obstacle, ell
             suspect = run.grow()
@@ -128,10 +131,8 @@ class _Suspect:
 class _Chebyshev:
     """One run of the recurrence from a random unit vector."""
 
-    def __init__(self, finder: ZONCFDeterministic, products: Products, ell: float, rng: np.random.Generator) -> None:
-        self.finder, self.products, self.ell = finder, products, ell
-        xi = rng.standard_normal(products.here.d)
-        self.xi = xi / np.linalg.norm(xi)
+    def __init__(self, finder: ZONCFDeterministic, products: Products, ell: float, xi: Vector) -> None:
+        self.finder, self.products, self.ell, self.xi = finder, products, ell, xi
         self.t = 0
         self.truncated = False
 

@@ -124,7 +124,8 @@ class Lanczos(Finder):
     twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
     way they are lengthened, and more starts are taken.
 
-    Queries: (d + 1) to (2*d + 2) per product, 2*d + 2 for the second look, besides the neighbourhood
+    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, besides the neighbourhood; twice that if
+    the differences must be extrapolated
     """
 
     name = "lanczos"

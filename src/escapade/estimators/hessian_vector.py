@@ -109,8 +109,8 @@ class Products:
         return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
 
     def truncation(self, q: Vector, product: Vector) -> float:
-        """How far the product with q moves when every step is doubled: a bound, as far as values can tell,
-        on its truncation error (which is a third of that, or less).
+        """How far the product with q is from a symmetric one at twice the steps: as far as values can tell, a bound on
+        its truncation error (about a third of that at order 2 and less at order 4; about all of it at order 1).
 
         Queries: 2*d + 2 or 4*d + 4, and 2*d for a row not yet known
         """

@@ -112,7 +112,7 @@ class Neighbourhood:
         # (4 g1 - g2) / 3 is wrong by O(h^4); what extrapolation changed bounds what it left.
         truncation = float(np.linalg.norm((g2 - g1) / 3))
         spread = float(np.linalg.norm(1 / self.steps)) / math.sqrt(self.d)
-        return (4 * g1 - g2) / 3, truncation + self.noise.norm(self.d) * spread
+        return (4 * g1 - g2) / 3, truncation + 1.5 * self.noise.norm(self.d) * spread
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
@@ -149,7 +149,7 @@ class Neighbourhood:
         reach = float(np.linalg.norm(v * np.maximum(1.0, np.abs(to_numpy(self.x).astype(np.float64)) / self.unit)))
         # The longest of: noise below 1% of the tolerance, what x resolves, the usual step.
         h = max(math.sqrt(100 * eta / self.curvtol), 64 * epsilon(self.x) ** 0.5 * reach, epsilon(self.x) ** 0.25)
-        h = 3 * float(power_of_two(np.asarray(min(h, reach / 8))))
+        h = 2.75 * float(power_of_two(np.asarray(min(h, reach / 8))))
         best: tuple[float, float] | None = None
         longer = None
         for _ in range(12):

@@ -45,15 +45,24 @@ class SampledNeighbourhood:
 
     @classmethod
     def measure(
-        cls, f: Oracle, x: Array, *, delta: float, x_scale: Any, rng: np.random.Generator
+        cls,
+        f: Oracle,
+        x: Array,
+        *,
+        delta: float,
+        x_scale: Any,
+        rng: np.random.Generator,
+        noise: float | str | None = None,
     ) -> SampledNeighbourhood:
         """Steps short enough that a product on a small batch does not change when they are doubled.
 
-        Queries: (8*d + 7) * 24 for each time the steps are cut
+        Queries: 24, and (8*d + 6) * 24 once and for each time the steps are cut
         """
         unit = as_scale(x_scale, x)
         pilot = f.draw(PILOT, rng)
         level = rounding(x, abs(f.tagged("check").on(pilot).value(x)))
+        if isinstance(noise, int | float | np.number):
+            level = max(level, 3 * float(noise))
         steps = curvature_steps(x, unit, level, delta) / unit
         here = cls(f, x, unit, delta, steps, float(np.median(steps)) * min(math.sqrt(x.shape[0]), 8.0), level)
         q = rng.standard_normal(here.d)
@@ -115,21 +124,25 @@ class SampledNeighbourhood:
         The sample grows fourfold until the interval clears -delta/2 on one side, is a tenth of delta wide, or is the
         whole sum.
 
-        Queries: 3 per sample
+        Queries: 3 per sample, and 144 to measure truncation
         """
         size, f = 4 * GROUPS, self.f
+        h = 1.4 * self.reach  # not the step of any product
+        pilot = f.draw(PILOT, rng)
+        error = abs(self._second_difference(pilot, v, 2 * h) - self._second_difference(pilot, v, h))
+        error += 8 * self.level / h**2
         for attempt in range(1, 20):
             spent = 6 * failure / (math.pi * attempt) ** 2
             whole = f.samples != "stream" and f.samples is not None and size >= f.samples / 2
             if whole:
-                mean, width = self._second_difference(f.everything(), v), 0.0
+                mean, width = self._second_difference(f.everything(), v, h), 0.0
             else:
                 ids = rng.permutation(f.draw(size, rng).ids)
                 groups = [Batch(part) for part in np.array_split(ids, GROUPS)]
-                means = np.array([self._second_difference(group, v) for group in groups])
+                means = np.array([self._second_difference(group, v, h) for group in groups])
                 mean = float(means.mean())
                 width = float(student.ppf(1 - spent / 2, GROUPS - 1) * means.std(ddof=1)) / math.sqrt(GROUPS)
-            width += 8 * self.level / self.reach**2
+            width += error
             seen = Interval(mean - width, mean + width)
             clear = seen.upper <= -self.delta / 2 or seen.lower > -self.delta / 2
             if whole or clear or width < self.delta / 20:
@@ -137,8 +150,7 @@ class SampledNeighbourhood:
             size *= 4
         return seen
 
-    def _second_difference(self, batch: Batch, v: Vector) -> float:
-        h = self.reach
+    def _second_difference(self, batch: Batch, v: Vector, h: float) -> float:
         f = self.f.tagged("curvature").on(batch)
         up, down, middle = f(point(self.moved(v, h)) + point(self.moved(v, -h)) + point(self.x))
         return float(up + down - 2 * middle) / h**2
@@ -172,21 +184,30 @@ def bernstein_error(variance: float, top: float, d: int, batch: int, failure: fl
 
 
 def sampled_gradient(
-    f: Oracle, x: Array, *, unit: Vector, gtol: float, failure: float, rng: np.random.Generator
+    f: Oracle,
+    x: Array,
+    *,
+    unit: Vector,
+    gtol: float,
+    failure: float,
+    rng: np.random.Generator,
+    noise: float | str | None = None,
 ) -> Interval:
     """The norm of the gradient of a sampled function: the median over batches (Proposition 1).
 
     Batches of B = 128 sigma^2 / gtol^2 samples put each estimate within gtol/4 with probability 7/8 (Chebyshev's
     inequality), and the median of m of them with probability 1 - 0.67^m. A sum that would be used up is taken whole.
 
-    Deviation: the paper's proof allows each batch to fail with probability 1/2, which no median can mend.
+    Deviation: the paper's proof lets each batch fail with probability 1/2, and a median of such batches proves nothing.
 
-    Queries: 2*d * (24 + m B), or 2*d * n
+    Queries: 24 + 2*d * (24 + (m + 2) B), or 24 + 2*d * (24 + 2 n)
     """
     f = f.tagged("check")
     pilot = f.draw(PILOT, rng).ids
     f0 = f.on(Batch(pilot)).value(x)
     level = rounding(x, abs(f0))
+    if isinstance(noise, int | float | np.number):
+        level = max(level, 3 * float(noise))
     h = gradient_steps(x, unit, level)
     spread = np.stack([_gradient(f.on(Batch(np.array([i]))), x, h) * unit for i in pilot])
     sigma2 = VARIANCE_SAFETY * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
@@ -201,7 +222,7 @@ def sampled_gradient(
         estimates = [_gradient(f.on(f.draw(size, rng)), x, h) * unit for _ in range(m)]
         norms = [float(np.linalg.norm(g)) for g in estimates]
         check = f.on(f.draw(size, rng))
-        truncation = float(np.linalg.norm(_gradient(check, x, 2 * h) - _gradient(check, x, h)))
+        truncation = float(np.linalg.norm((_gradient(check, x, 2 * h) - _gradient(check, x, h)) * unit))
         width = math.sqrt(8 * sigma2 / size) + truncation + blur
     middle = float(np.median(norms))
     return Interval(max(0.0, middle - width), middle + width)

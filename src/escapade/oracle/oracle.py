@@ -8,6 +8,7 @@ device of x. Host values cost nothing that matters: a vector of length d stands 
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from ..errors import (
     InvalidValue,
     MissingCapability,
     OracleError,
+    TimeExhausted,
 )
 from ..executors import Evaluate, Serial, Vectorized
 from .failures import checked_values
@@ -61,6 +63,7 @@ class _Engine:
     best_x: Array = None
     best_fun: float = np.inf
     grad: Callable[..., Any] | None = None
+    deadline: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Oracle:
     _engine: _Engine
     purpose: str = "descent"
     batch: Batch | None = None
+    pinned: bool = False
 
     @classmethod
     def of(
@@ -114,9 +118,9 @@ class Oracle:
 
     # Views
 
-    def tagged(self, purpose: str) -> Oracle:
-        """The same oracle, counting under another purpose."""
-        return dataclasses.replace(self, purpose=purpose)
+    def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
+        """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
+        return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=pin)
 
     def on(self, batch: Batch) -> Oracle:
         """f_S: the average over the sample ids of a batch, a deterministic function."""
@@ -143,6 +147,10 @@ class Oracle:
         if not isinstance(self.samples, int):
             raise MissingCapability("a stream has no end: only a finite sum (samples=n) can be taken whole")
         return Batch(np.arange(self.samples, dtype=np.int64))
+
+    def until(self, deadline: float) -> None:
+        """Refuse every stencil from this moment of the monotonic clock on."""
+        self._engine.deadline = deadline
 
     # Facts
 
@@ -180,6 +188,8 @@ class Oracle:
         queries = stencil.size * weight
         if queries > self.remaining:
             raise self._with_best(BudgetExhausted(queries, ledger.queries, engine.maxfev or 0))
+        if time.monotonic() > engine.deadline:
+            raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
         ledger.rounds += 1
         values = self._evaluate(stencil, keep_best=self.batch is None)
         ledger.by_purpose[self.purpose] += queries

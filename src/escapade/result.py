@@ -1,0 +1,81 @@
+"""What `minimize` returns."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scipy.optimize import OptimizeResult
+
+from ._array import Array, to_numpy
+from .certificate import Certificate
+from .stopping import Stop
+from .trace import Trace
+
+
+class Result(OptimizeResult):
+    """SciPy's `OptimizeResult`, with what was proved.
+
+    Attributes
+    ----------
+    x, fun : the certified iterate, or the best known one where none is, and its value
+    success : True only if the certificate holds
+    status, message : why the run ended, as a number and a sentence
+    certificate : what was shown about x, or None
+    nfev, ncalls : queries, and calls of the user's function
+    nfev_by_purpose, nrounds, nit, n_escapes : the books
+    x_best, fun_best : the best point evaluated at all, stencils included
+    history : one record an iterate
+    method, constants : what ran, and the constants estimated for it
+    """
+
+    x: Array
+    fun: float
+    success: bool
+    status: int
+    message: str
+    stop: Stop
+    certificate: Certificate | None
+    history: Trace
+
+    def to_json(self, **options: Any) -> str:
+        """The result as JSON, its history included."""
+        data = {
+            key: _plain(value) for key, value in self.items() if key not in ("certificate", "history", "stop", "jac")
+        }
+        certificate = None if self.certificate is None else json.loads(self.certificate.to_json())
+        data |= {"stop": self.stop.name, "certificate": certificate, "history": self.history.plain()}
+        return json.dumps(data, **options)
+
+    def __str__(self) -> str:
+        lines = [
+            f"message     {self.message}",
+            f"success     {self.success}",
+            f"fun         {self.fun:.10g}",
+            f"x           {_short(self.x)}",
+            f"method      {self.method}, {self.nit} iterates, {self.n_escapes} escapes",
+            f"queries     {self.nfev} in {self.nrounds} rounds: "
+            + ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items()),
+        ]
+        if self.constants:
+            lines.append("estimated   " + ", ".join(f"{name} {value:.3g}" for name, value in self.constants.items()))
+        if self.certificate is not None:
+            lines += ["certificate", *(f"  {line}" for line in str(self.certificate).splitlines())]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _short(x: Array) -> str:
+    values = [f"{v:.6g}" for v in to_numpy(x)[:6]]
+    return f"[{', '.join(values)}{', ...' if x.shape[0] > 6 else ''}]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, str | bool):
+        return value
+    if hasattr(value, "shape") and value.shape != ():
+        return [float(v) for v in to_numpy(value)]
+    return int(value) if isinstance(value, int) else float(value)

@@ -1,0 +1,132 @@
+"""Why a run ended, and rules that end one. Stopped is not converged: only a certificate is success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from .curvature import Finding
+from .trace import Trace
+
+
+class Stop(Enum):
+    """Why a run ended: a status number, and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        self.status, self.sentence = status, sentence
+
+    CERTIFIED = 0, "A second-order stationary point was certified."
+    BUDGET = 1, "The budget of queries (maxfev) is spent."
+    TIME = 2, "The time allowed (maxtime) is over."
+    ITERATIONS = 3, "The iterations allowed (maxiter, or the method's own K) are over."
+    CALLBACK = 4, "The callback asked to stop."
+    RULE = 5, "A stopping rule was met."
+    INTERRUPTED = 6, "The run was interrupted; the best point is kept."
+    NON_FINITE = 7, "The function returned NaN or infinity; the best point is kept."
+    USER_ERROR = 8, "The function failed; the best point is kept."
+    SADDLE = 9, "The method stopped at a saddle: a direction of negative curvature was found there."
+    NOT_STATIONARY = 10, "The method stopped where the gradient is not small."
+    UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
+    UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
+    FINISHED = 13, "The method finished."
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a method returns: why it stopped, and the finding at its last iterate if it made one there."""
+
+    stop: Stop
+    finding: Finding | None = None
+
+    @classmethod
+    def of(cls, finding: Finding) -> Ending:
+        """The ending at a point where no direction was found."""
+        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding)
+
+
+class Rule(Protocol):
+    """A stopping rule: asked after every iterate."""
+
+    def __call__(self, trace: Trace) -> bool: ...
+
+
+class Composable:
+    """Rules combine with | and &."""
+
+    def __call__(self, trace: Trace) -> bool:
+        raise NotImplementedError
+
+    def __or__(self, other: Rule) -> Either:
+        return Either(self, other)
+
+    def __and__(self, other: Rule) -> Both:
+        return Both(self, other)
+
+
+@dataclass(frozen=True)
+class Either(Composable):
+    """One of two rules."""
+
+    first: Rule
+    second: Rule
+
+    def __call__(self, trace: Trace) -> bool:
+        return self.first(trace) or self.second(trace)
+
+
+@dataclass(frozen=True)
+class Both(Composable):
+    """Both of two rules."""
+
+    first: Rule
+    second: Rule
+
+    def __call__(self, trace: Trace) -> bool:
+        return self.first(trace) and self.second(trace)
+
+
+@dataclass(frozen=True)
+class Below(Composable):
+    """The value of an iterate, where the method knows it, is at most a target."""
+
+    target: float
+
+    def __call__(self, trace: Trace) -> bool:
+        fun = trace[-1].fun
+        return fun is not None and fun <= self.target
+
+
+@dataclass(frozen=True)
+class Iterations(Composable):
+    """So many iterates."""
+
+    most: int
+
+    def __call__(self, trace: Trace) -> bool:
+        return len(trace) >= self.most
+
+
+@dataclass(frozen=True)
+class SmallGradient(Composable):
+    """The norm of a gradient the method estimated is at most a target (first-order only)."""
+
+    target: float
+
+    def __call__(self, trace: Trace) -> bool:
+        size = trace[-1].grad_norm
+        return size is not None and size <= self.target
+
+
+@dataclass(frozen=True)
+class Stagnation(Composable):
+    """The best known value has not fallen by `decrease` over the last `window` iterates."""
+
+    window: int
+    decrease: float = 0.0
+
+    def __call__(self, trace: Trace) -> bool:
+        known = [step.fun for step in trace if step.fun is not None]
+        if len(known) <= self.window:
+            return False
+        return min(known[: -self.window]) - min(known) <= self.decrease

@@ -1,0 +1,73 @@
+"""The trace of a run: one record an iterate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ._array import Array, to_numpy
+
+
+class Move(Enum):
+    """What kind of step led to an iterate."""
+
+    DESCENT = "descent"
+    ESCAPE = "escape"
+    PERTURB = "perturb"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """What a method yields: a point, how it got there, and what it happens to know about it."""
+
+    x: Array
+    move: Move = Move.DESCENT
+    fun: float | None = None
+    grad_norm: float | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One record of a trace: an iterate, and the books when it was reached."""
+
+    nit: int
+    move: Move
+    fun: float | None
+    grad_norm: float | None
+    nfev: int
+    by_purpose: dict[str, int]
+    x: Array = None
+
+
+@dataclass
+class Trace:
+    """All records of a run; a sequence."""
+
+    steps: list[Step] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: int) -> Step:
+        return self.steps[index]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def plain(self) -> list[dict[str, Any]]:
+        """The records as dictionaries of plain numbers."""
+        return [
+            {
+                "nit": step.nit,
+                "move": step.move.value,
+                "fun": step.fun,
+                "grad_norm": step.grad_norm,
+                "nfev": step.nfev,
+                "by_purpose": step.by_purpose,
+                "x": [float(v) for v in to_numpy(step.x)],
+            }
+            for step in self.steps
+        ]
