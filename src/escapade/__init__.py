@@ -1,11 +1,14 @@
 """Escapade: zeroth-order nonconvex optimisation that escapes saddle points and certifies minima."""
 
-from . import curvature, errors, problems
+from . import curvature, errors, methods, problems, stopping, theory
 from .certificate import Certificate
 from .certify import certify
 from .check import check_fun
+from .interop import scipy_method
+from .minimize import minimize
 from .oracle import Oracle
 from .report import FunctionReport
+from .result import Result
 
 __version__ = "0.1.0"
 
@@ -13,10 +16,16 @@ __all__ = [
     "Certificate",
     "FunctionReport",
     "Oracle",
+    "Result",
     "__version__",
     "certify",
     "check_fun",
     "curvature",
     "errors",
+    "methods",
+    "minimize",
     "problems",
+    "scipy_method",
+    "stopping",
+    "theory",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -127,6 +128,7 @@ class Certifier:
             raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(names)}, or a Finder")
         self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
         self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
+        self._finding: Finding | None = None
 
     def _require_fitting_finder(self, *, sampled: bool) -> None:
         name = self._finder if isinstance(self._finder, str) else self._finder.name
@@ -152,6 +154,12 @@ class Certifier:
         return replace(
             certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
         )
+
+    def conclude(self, f: Oracle, x: Array, finding: Finding, rng: np.random.Generator) -> Certificate:
+        """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured."""
+        known = copy.copy(self)
+        known._finding, known._finder = finding, "auto"
+        return known(f, x, rng)
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
         try:
@@ -188,6 +196,8 @@ class Certifier:
         return Trusted(RHO_SAFETY * max(seen), "estimated")
 
     def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:
+        if self._finding is not None:
+            return self._finding
         if gradient.lower > self.gtol:
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             free = self.finder(self.failure / 2).free_direction(here, 0.0)
@@ -263,6 +273,8 @@ class Certifier:
     def _sampled_curvature(
         self, f: Oracle, x: Array, rng: np.random.Generator
     ) -> tuple[Finding, float, dict[str, Trusted]]:
+        if self._finding is not None:
+            return self._finding, math.nan, {}
         finder = self._sampled_finder()
         if not isinstance(finder, Minibatch):
             return finder(f, x, rng), math.nan, {}

@@ -40,6 +40,8 @@ class OracleError(EscapadeError):
 
     best_x: Any = None
     best_fun: float | None = None
+    result: Any = None
+    """What `minimize` had until then, if it was running."""
 
 
 class BudgetExhausted(OracleError):

@@ -36,7 +36,18 @@ class Result(OptimizeResult):
     message: str
     stop: Stop
     certificate: Certificate | None
+    nfev: int
+    ncalls: int
+    nit: int
+    ngrad: int
+    nrounds: int
+    n_escapes: int
+    nfev_by_purpose: dict[str, int]
+    x_best: Array
+    fun_best: float | None
     history: Trace
+    method: str
+    constants: dict[str, float]
 
     def to_json(self, **options: Any) -> str:
         """The result as JSON, its history included."""

@@ -25,6 +25,7 @@ LAYERS = [
     {"methods"},
     {"theory"},
     {"minimize"},
+    {"interop"},
     {"experiments", "plots"},
     {"cli", "__main__"},
     {"__init__"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -80,6 +80,10 @@ class Finder(ABC):
             return self.at(self.look(f, x, rng), rng)
         except BudgetExhausted as stop:
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
+
+    def attempt(self, j: int) -> Self:
+        """The same finder with what attempt j of a run may spend: 6 p / (pi j)^2, so that all of them spend p."""
+        return replace(self, failure=6 * self.failure / (math.pi * j) ** 2)
 
     def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> Neighbourhood:
         """The neighbourhood this finder works in."""

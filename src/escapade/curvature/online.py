@@ -113,8 +113,8 @@ class ZONCFOnline(SampledFinder):
 class Minibatch(SampledFinder):
     """The anytime finder on one minibatch, large enough by the matrix Bernstein inequality, exact on a whole sum.
 
-    With |H_S - H| <= e, about delta/8, a certificate at delta - e for f_S is one at delta for f, and a direction found for
-    f_S is confirmed on fresh samples. Variances are estimated from a pilot of products.
+    With |H_S - H| <= e, about delta/8, a certificate at delta - e for f_S is one at delta for f, and a direction found
+    for f_S is confirmed on fresh samples. Variances are estimated from a pilot of products.
 
     Queries: |S| times those of the finder it runs, and (4*d + 3) * 24 for the pilot
     """
@@ -155,4 +155,6 @@ class Minibatch(SampledFinder):
         size = bernstein_batch(variance, top, here.d, self.delta / 8, self.failure / 4)
         if isinstance(n, int) and size >= n / 2:
             return here.f.everything(), 0.0
+        if size > min(here.f.remaining, 2**31):
+            raise BudgetExhausted(size, here.f.ledger.queries, int(min(here.f.remaining, 2**31)))
         return here.f.draw(size, rng), bernstein_error(variance, top, here.d, size, self.failure / 4)

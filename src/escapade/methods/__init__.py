@@ -1,0 +1,39 @@
+"""Methods: frozen settings and one generator each, and the presets that configure them by name."""
+
+from .base import Method
+from .boosted import Boosted
+from .check import GradientCheck
+from .composed import Escaping, SciPyDescent
+from .gd_ncf import ZOGDNCF
+from .neon2_gd import Neon2GD
+from .pagd import PAGD
+from .presets import PRESETS, Goal
+from .rspi import RSPI
+from .scrn import ZOSCRN
+from .scsg import ZOSCSG
+from .scsg_ncf import ZOSCSGNCF
+from .sgd_ncf import ZOSGDNCF
+from .spider import ZOSPIDER
+from .spider_ncf import ZOSPIDERNCF
+from .zpsgd import ZPSGD
+
+__all__ = [
+    "PAGD",
+    "PRESETS",
+    "RSPI",
+    "ZOGDNCF",
+    "ZOSCRN",
+    "ZOSCSG",
+    "ZOSCSGNCF",
+    "ZOSGDNCF",
+    "ZOSPIDER",
+    "ZOSPIDERNCF",
+    "ZPSGD",
+    "Boosted",
+    "Escaping",
+    "Goal",
+    "GradientCheck",
+    "Method",
+    "Neon2GD",
+    "SciPyDescent",
+]

@@ -87,6 +87,7 @@ class Oracle:
     purpose: str = "descent"
     batch: Batch | None = None
     pinned: bool = False
+    unit: Array = None
 
     @classmethod
     def of(
@@ -122,6 +123,10 @@ class Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
         return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=pin)
 
+    def scaled(self, unit: Array) -> Oracle:
+        """f as a function of y = x / unit. The best point is still kept as x."""
+        return dataclasses.replace(self, unit=unit)
+
     def on(self, batch: Batch) -> Oracle:
         """f_S: the average over the sample ids of a batch, a deterministic function."""
         if self.samples is None:
@@ -147,6 +152,11 @@ class Oracle:
         if not isinstance(self.samples, int):
             raise MissingCapability("a stream has no end: only a finite sum (samples=n) can be taken whole")
         return Batch(np.arange(self.samples, dtype=np.int64))
+
+    def reserve(self, queries: int) -> None:
+        """Set so many queries of the budget aside (a negative number gives them back)."""
+        if self._engine.maxfev is not None:
+            self._engine.maxfev -= queries
 
     def until(self, deadline: float) -> None:
         """Refuse every stencil from this moment of the monotonic clock on."""
@@ -212,7 +222,8 @@ class Oracle:
             raise MissingCapability("this function declares no gradient; Neon2 is first-order and needs grad=")
         self.ledger.gradients += self._weight()
         batch = () if self.batch is None else (self.batch.ids,)
-        g = to_numpy(grad(x + 0.0, *batch)).astype(np.float64)
+        unit = 1.0 if self.unit is None else self.unit
+        g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64)
         if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
             what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
             raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, but returned {what}", x)
@@ -228,6 +239,8 @@ class Oracle:
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> NDArray[np.float64]:
         engine, ledger = self._engine, self.ledger
         batch = () if self.batch is None else (self.batch.ids,)
+        if self.unit is not None:
+            stencil = stencil.scaled(self.unit)
         out = np.empty(stencil.size)
         start, rows = 0, max(1, BLOCK_BYTES // (8 * stencil.d))
         while start < stencil.size:

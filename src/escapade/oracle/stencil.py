@@ -37,6 +37,10 @@ class Stencil:
 
         return Stencil(cut + other.size, self.d, rows)
 
+    def scaled(self, unit: Array) -> Stencil:
+        """The points times `unit`, coordinate by coordinate."""
+        return Stencil(self.size, self.d, lambda start, stop: self.rows(start, stop) * unit)
+
 
 def points(matrix: Array) -> Stencil:
     """The rows of a matrix."""

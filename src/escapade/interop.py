@@ -1,0 +1,39 @@
+"""Escapade as a method of `scipy.optimize.minimize`."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from scipy.optimize import OptimizeWarning
+
+from .minimize import minimize
+from .result import Result
+
+
+def scipy_method(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    tol: float | None = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Callable[..., Any] | None = None,
+    **options: Any,
+) -> Result:
+    """For `scipy.optimize.minimize(fun, x0, method=escapade.scipy_method, options={...})`, and for `basinhopping`.
+
+    `tol` is `gtol`; `options` are the keywords of `escapade.minimize`, and unknown ones are warned about as SciPy does.
+    Derivatives that SciPy passes on (`jac`, `hess`, `hessp`) are not used.
+    """
+    known = set(inspect.signature(minimize).parameters) - {"fun", "x0", "args", "bounds", "constraints", "callback"}
+    unknown = sorted(set(options) - known - {"jac", "hess", "hessp"})
+    if unknown:
+        warnings.warn(f"Unknown solver options: {', '.join(unknown)}", OptimizeWarning, stacklevel=3)
+    chosen = {key: value for key, value in options.items() if key in known}
+    if tol is not None:
+        chosen.setdefault("gtol", tol)
+    return minimize(fun, x0, args, bounds=bounds, constraints=constraints, callback=callback, **chosen)

@@ -1,0 +1,294 @@
+"""Practical presets: what a method needs that the user did not give, estimated at the start, with the reason.
+
+Every function here is called as `preset(f, x, rng, goal)` and returns a configured method and the constants estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._array import Array, to_numpy
+from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
+from ..curvature.lanczos import Process
+from ..errors import MissingCapability
+from ..estimators.gradients import coord_gradient
+from ..estimators.hessian_vector import Products
+from ..estimators.neighbourhood import Neighbourhood, Vector
+from ..estimators.noise import rounding
+from ..estimators.sampling import PILOT
+from ..estimators.steps import gradient_steps
+from ..oracle import Batch, Oracle
+from .base import Method
+from .check import GradientCheck
+from .composed import Escaping, SciPyDescent
+from .gd_ncf import ZOGDNCF
+from .neon2_gd import Neon2GD
+from .pagd import PAGD
+from .rspi import RSPI
+from .scrn import ZOSCRN
+from .scsg import ZOSCSG
+from .scsg_ncf import ZOSCSGNCF
+from .sgd_ncf import ZOSGDNCF
+from .spider import ZOSPIDER
+from .spider_ncf import ZOSPIDERNCF
+from .zpsgd import ZPSGD
+
+ELL_SAFETY = 1.5
+"""The largest curvature seen at the start, by six products, is multiplied by this."""
+
+Configured: TypeAlias = tuple[Method, dict[str, float]]
+Preset = Callable[[Oracle, Array, np.random.Generator, "Goal"], Configured]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the user asked for."""
+
+    gtol: float
+    curvtol: float
+    failure: float
+    noise: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What was estimated at the start."""
+
+    ell: float
+    mu: Vector
+    sigma2: float = 0.0
+    rho: float = 0.0
+
+
+def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
+    """ell from six Lanczos products, steps from the noise.
+
+    Queries: 4*d + 10 and 12*d + 12
+    """
+    f = f.tagged("setup", pin=True)
+    here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
+    mu = gradient_steps(x, np.ones(here.d), here.noise.level)
+    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative())
+
+
+def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
+    q = rng.standard_normal(here.d)
+    process = Process(Products(here, np.ones(here.d)), 0.0, q / np.linalg.norm(q))
+    for _ in range(min(6, here.d)):
+        process.advance()
+    return ELL_SAFETY * float(np.max(np.abs(process.ritz()[0])))
+
+
+def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
+    """The same on a batch, and the variance of the gradient from a pilot.
+
+    Queries: 256 times those of the deterministic ones, and 2*d * 24
+    """
+    if f.samples is None:
+        raise MissingCapability("this method is stochastic: pass samples=n or samples='stream'")
+    f = f.tagged("setup", pin=True)
+    on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
+    mu = gradient_steps(x, np.ones(x.shape[0]), rounding(x, 1.0))
+    pilot = [coord_gradient(f.on(Batch(np.array([i]))), x, mu) for i in f.draw(PILOT, rng).ids]
+    spread = np.stack([to_numpy(g).astype(np.float64) for g in pilot])
+    sigma2 = 1.5 * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
+    # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
+    return Constants(on_batch.ell, mu, sigma2, rho=max(on_batch.rho, 2 * goal.curvtol))
+
+
+def _named(c: Constants, **more: float) -> dict[str, float]:
+    sampled = {"sigma": math.sqrt(c.sigma2), "rho": c.rho} if c.sigma2 else {}
+    return {"ell": c.ell, **sampled, **more}
+
+
+def gd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
+    """Theorem 4's step sizes with ell estimated; the paper's own finder; escapes by line search."""
+    c = deterministic(f, x, rng, goal)
+    finder = ZONCFDeterministic(delta=goal.curvtol, failure=goal.failure, ell=c.ell, noise=goal.noise)
+    d = x.shape[0]
+    method = ZOGDNCF(
+        epsilon=goal.gtol,
+        delta=goal.curvtol,
+        eta=1 / (4 * c.ell) if option == 1 else 1 / (2 * d * c.ell),
+        finder=finder,
+        mu_check=c.mu,
+        option=2 if option == 2 else 1,
+    )
+    return method, _named(c)
+
+
+def neon2_gd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """As ZO-GD-NCF, with gradients."""
+    c = deterministic(f, x, rng, goal)
+    finder = Neon2Deterministic(delta=goal.curvtol, failure=goal.failure, ell=c.ell, noise=goal.noise)
+    return Neon2GD(epsilon=goal.gtol, delta=goal.curvtol, eta=1 / (4 * c.ell), finder=finder), _named(c)
+
+
+def zpsgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """m = d directions a step as in the paper's experiments; the step is 1 / ((d + 2) / m + 1) / (2 ell), because the
+    Gaussian gradient is that much longer than the true one; the noise has radius gtol; it ends after 200 d steps."""
+    c = deterministic(f, x, rng, goal)
+    d = x.shape[0]
+    eta = 1 / (2 * c.ell * ((d + 2) / d + 1))
+    return ZPSGD(eta=eta, r=goal.gtol, m=d, sigma=float(np.median(c.mu)) / math.sqrt(d), T=200 * d), _named(c)
+
+
+def pagd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """Perturb and continue: r = 0.01, and as many steps as growth from r / d to one takes at a twentieth of ell;
+    forward steps whose bias ell h sqrt(d) / 2 is a tenth of gtol."""
+    c = deterministic(f, x, rng, goal)
+    d, eta = x.shape[0], 1 / (4 * c.ell)
+    steps = math.ceil(math.log(100 * d) / math.log1p(eta * max(goal.curvtol, c.ell / 20))) + 1
+    h = goal.gtol / (5 * c.ell * math.sqrt(d))
+    method = PAGD(eta=eta, r=0.01, g_thres=goal.gtol, f_thres=1e-3 * goal.gtol, t_thres=steps, h=h, h_low=h)
+    return method, _named(c)
+
+
+def rspi(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """The paper's octopus settings at d = 10, the power iteration's step from ell; it ends when sigma_1 is tiny."""
+    c = deterministic(f, x, rng, goal)
+    mu = float(np.median(c.mu))
+    method = RSPI(
+        sigma_1=1.0, sigma_2=1.25, T_DFPI=20, eta=1 / c.ell, c=mu, r=mu * 8, shrink=0.95, every=20, K=6000
+    )
+    return method, _named(c)
+
+
+def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """100 d^2 directions, for with fewer the Hessian of a minimum is estimated as indefinite; alpha is ell."""
+    c = stochastic(f, x, rng, goal) if f.samples is not None else deterministic(f, x, rng, goal)
+    d = x.shape[0]
+    method = ZOSCRN(
+        nu=1e-3 / math.sqrt(d),
+        nu_gradient=1e-6 / math.sqrt(d),
+        m_gradient=4 * d * d,
+        m_hessian=100 * d * d,
+        alpha=c.ell,
+        tolerance=goal.gtol / (4 * c.ell),
+        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+    )
+    return method, _named(c)
+
+
+def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
+    """Theorem 3's step and batch with ell and sigma estimated; the minibatch finder, the cheaper of the two."""
+    c = stochastic(f, x, rng, goal)
+    method = ZOSGDNCF(
+        delta=goal.curvtol,
+        eta=1 / (4 * c.ell) if option == 1 else 1 / (2 * x.shape[0] * c.ell),
+        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+        check=_check(c, goal),
+        finder=_finder(goal),
+        mu_step=c.mu,
+        rho=c.rho,
+        option=2 if option == 2 else 1,
+    )
+    return method, _named(c)
+
+
+def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
+    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
+    Option II: b = d, the least its lemma allows, and the lemma's step."""
+    c = stochastic(f, x, rng, goal)
+    d = x.shape[0]
+    n = f.samples if isinstance(f.samples, int) else math.inf
+    B = int(min(n, max(128, math.ceil(480 * c.sigma2 / goal.gtol**2))))
+    if option == 1:
+        epochs = ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
+    else:
+        b = max(d, B // 20)
+        epochs = ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
+    method = ZOSCSGNCF(delta=goal.curvtol, rho=c.rho, epochs=epochs, check=_check(c, goal), finder=_finder(goal))
+    return method, _named(c)
+
+
+def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
+    """Theorem 6 promises 3 epsilon~: epsilon~ is a third of gtol, and its logarithm, which makes batches of 10^9, is
+    left out: what is returned is certified afterwards."""
+    c = stochastic(f, x, rng, goal)
+    eps = goal.gtol / 3
+    sigma = math.sqrt(c.sigma2)
+    n0 = max(1.0, min(2 * sigma / eps, 4.0))
+    method = ZOSPIDER(
+        epsilon_tilde=eps,
+        eta=eps / (c.ell * n0),
+        S1=max(1, math.ceil(16 * c.sigma2 / eps**2)),
+        S2=max(1, math.ceil(16 * sigma / (eps * n0))),
+        q=max(1, math.ceil(sigma * n0 / eps)),
+        mu=c.mu,
+    )
+    return method, _named(c)
+
+
+def spider_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """The theorem promises 2 delta: the finder is given half of curvtol."""
+    inner, constants = spider(f, x, rng, goal)
+    finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure)
+    return ZOSPIDERNCF(delta=goal.curvtol, rho=constants.get("rho", 1.0), spider=inner, finder=finder), constants
+
+
+def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """The epochs of ZO-SCSG-NCF, sixty of them."""
+    method, constants = scsg_ncf(f, x, rng, goal)
+    inner: Any = method
+    epochs: ZOSCSG = inner.epochs
+    return ZOSCSG(B=epochs.B, b=epochs.b, eta=epochs.eta, mu=epochs.mu, T=60), constants
+
+
+def scipy_escaping(
+    f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, solver: str = "BFGS"
+) -> Configured:
+    """A SciPy solver with tight tolerances, wrapped."""
+    c = deterministic(f, x, rng, goal)
+    return Escaping(
+        descent=SciPyDescent(solver=solver, options=SCIPY_OPTIONS.get(solver, {})),
+        finder=Cheapest(delta=goal.curvtol, failure=goal.failure, noise=goal.noise),
+        epsilon=goal.gtol,
+        delta=goal.curvtol,
+        mu=c.mu,
+    ), _named(c)
+
+
+SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
+    "Nelder-Mead": {"adaptive": True, "xatol": 1e-8, "fatol": 1e-12, "maxiter": 100_000, "maxfev": 100_000},
+    "Powell": {"xtol": 1e-8, "ftol": 1e-14},
+    "COBYQA": {"final_tr_radius": 1e-8},
+    "BFGS": {"gtol": 1e-6},
+    "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-7},
+}
+
+
+def _check(c: Constants, goal: Goal) -> GradientCheck:
+    # A run makes many checks; each spends a thousandth of the failure probability.
+    return GradientCheck(epsilon=goal.gtol, sigma2=c.sigma2, failure=goal.failure / 1000, mu=c.mu)
+
+
+def _finder(goal: Goal) -> Minibatch:
+    return Minibatch(delta=goal.curvtol, failure=goal.failure, noise=goal.noise)
+
+
+PRESETS: dict[str, Preset] = {
+    "auto": scipy_escaping,
+    "zo-gd-ncf": gd_ncf,
+    "zo-gd-ncf-ii": partial(gd_ncf, option=2),
+    "zo-sgd-ncf": sgd_ncf,
+    "zo-sgd-ncf-ii": partial(sgd_ncf, option=2),
+    "zo-scsg-ncf": scsg_ncf,
+    "zo-scsg-ncf-ii": partial(scsg_ncf, option=2),
+    "zo-spider-ncf": spider_ncf,
+    "zo-spider": spider,
+    "zo-scsg": scsg,
+    "zpsgd": zpsgd,
+    "pagd": pagd,
+    "rspi": rspi,
+    "neon2-gd": neon2_gd,
+    "zo-scrn": scrn,
+    **{f"escaping-{solver.lower()}": partial(scipy_escaping, solver=solver) for solver in SCIPY_OPTIONS},
+}
+"""Methods by name. "-ii" is Option II; "escaping-" wraps a solver of SciPy's."""

@@ -1,0 +1,89 @@
+"""ZO-SCRN: cubic-regularised Newton steps on Gaussian-smoothed gradients and Hessians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from .._array import Array, like, to_numpy
+from ..estimators.gradients import gauss_gradient
+from ..oracle import Oracle, point, points
+from ..stopping import Ending, Stop
+from ..trace import Iterate, Move
+from .base import Iterates
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZOSCRN:
+    """ZO-SCRN, Balasubramanian & Ghadimi (2022).
+
+    The gradient is the mean of (f(x + nu u) - f(x)) / nu u, the Hessian that of
+    (u u' - I) (f(x + nu u) + f(x - nu u) - 2 f(x)) / (2 nu^2), over standard normal u; the step minimises
+    g's + s'Hs / 2 + alpha |s|^3 / 6. It stops when a step is shorter than `tolerance`.
+    """
+
+    nu: float
+    """Smoothing radius of the Hessian."""
+    nu_gradient: float
+    """Smoothing radius of the gradient: at the Hessian's, second-order terms would be noise above any small gtol."""
+    m_gradient: int
+    m_hessian: int
+    alpha: float
+    tolerance: float
+    batch: int = 1
+    """Samples behind every value, if the function has samples."""
+    T: int | None = None
+
+    name: ClassVar[str] = "zo-scrn"
+
+    def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        for _ in count() if self.T is None else range(self.T):
+            f_x = f if f.samples is None else f.on(f.draw(self.batch, rng))
+            g = to_numpy(gauss_gradient(f_x, x, self.nu_gradient, rng, self.m_gradient)).astype(np.float64)
+            H = self._hessian(f_x.tagged("curvature"), x, rng)
+            s = cubic_step(g, H, self.alpha)
+            if np.linalg.norm(s) <= self.tolerance:
+                return Ending(Stop.FINISHED)
+            x = x + like(s, x)
+            yield Iterate(x, Move.DESCENT, fun=None, grad_norm=float(np.linalg.norm(g)))
+        return Ending(Stop.ITERATIONS)
+
+    def _hessian(self, f: Oracle, x: Array, rng: np.random.Generator) -> Vector:
+        u = rng.standard_normal((self.m_hessian, x.shape[0]))
+        step = like(self.nu * u, x)
+        values = f(points(x[None, :] + step) + points(x[None, :] - step) + point(x))
+        w = (values[: len(u)] + values[len(u) : -1] - 2 * values[-1]) / (2 * self.nu**2)
+        return np.asarray((u.T * w) @ u / len(u) - np.mean(w) * np.eye(x.shape[0]))
+
+
+def cubic_step(g: Vector, H: Vector, alpha: float) -> Vector:
+    """The minimiser of g's + s'Hs / 2 + alpha |s|^3 / 6, by eigendecomposition.
+
+    It is s = -(H + alpha r / 2)^-1 g with r = |s| and H + alpha r / 2 >= 0; in the hard case, where g has no part
+    along the lowest eigenvector, that vector makes up the missing length.
+    """
+    values, vectors = np.linalg.eigh(H)
+    c = vectors.T @ g
+
+    def step(r: float) -> Vector:
+        shifted = values + alpha * r / 2
+        return np.where(np.abs(c) > 0, -c / np.maximum(shifted, 1e-300), 0.0)
+
+    low = max(0.0, -2 * float(values[0]) / alpha)                               # H + alpha r / 2 >= 0 from here on
+    inside = low * (1 + 1e-12) + 1e-300
+    if np.linalg.norm(step(inside)) <= inside:                                  # the hard case
+        s = step(inside)
+        s[0] = np.sqrt(max(0.0, low**2 - float(s[1:] @ s[1:])))
+        return np.asarray(vectors @ s)
+    high = max(2 * low, 1e-12)
+    while np.linalg.norm(step(high)) > high:
+        high *= 2
+    r = brentq(lambda r: float(np.linalg.norm(step(r))) - r, inside, high, xtol=1e-15, rtol=1e-14)
+    return np.asarray(vectors @ step(float(r)))

@@ -1,0 +1,53 @@
+"""ZO-SCSG-NCF: SCSG epochs, and an online curvature finder where the gradient is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+
+from .._array import Array
+from ..curvature import SampledFinder
+from ..oracle import Oracle
+from ..stopping import Ending, Stop
+from ..trace import Iterate, Move
+from .base import Iterates
+from .check import GradientCheck
+from .escape import escape
+from .scsg import ZOSCSG
+from .sgd_ncf import ZOSGDNCF
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZOSCSGNCF:
+    """ZO-SCSG-NCF, Algorithm 7 of Zhang, Xiong & Gu (2022)."""
+
+    delta: float
+    rho: float
+    epochs: ZOSCSG
+    check: GradientCheck
+    finder: SampledFinder
+    fallback: ZOSGDNCF | None = None
+    """What line 1 returns when b > B."""
+    K: int | None = None
+
+    name: ClassVar[str] = "zo-scsg-ncf"
+
+    def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        if self.epochs.b > self.epochs.B and self.fallback is not None:         # line 1
+            return (yield from self.fallback.iterates(f, x, rng))
+        attempts = count(1)
+        for _ in count() if self.K is None else range(self.K):                  # line 2
+            small, size = self.check(f, x, rng)                                 # line 3
+            if not small:                                                       # line 4
+                x = self.epochs.epoch(f, x, rng)                                # line 5
+                yield Iterate(x, Move.DESCENT, grad_norm=size)
+            else:
+                found = self.finder.attempt(next(attempts))(f, x, rng)          # line 7
+                if found.direction is None:                                     # line 8: v = ⊥
+                    return Ending.of(found)
+                x = escape(f, x, found, self.delta, self.rho, rng)              # x ± (delta / rho) v
+                yield Iterate(x, Move.ESCAPE, grad_norm=size)
+        return Ending(Stop.ITERATIONS)

@@ -1,0 +1,60 @@
+"""ZO-SGD-NCF: stochastic gradient descent, and an online curvature finder where the gradient is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from .._array import Array
+from ..curvature import SampledFinder
+from ..estimators.gradients import Steps, coord_gradient, rand_gradient
+from ..oracle import Oracle
+from ..stopping import Ending, Stop
+from ..trace import Iterate, Move
+from .base import Iterates
+from .check import GradientCheck
+from .escape import escape
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZOSGDNCF:
+    """ZO-SGD-NCF, Algorithm 4 of Zhang, Xiong & Gu (2022)."""
+
+    delta: float
+    eta: float
+    """Step size: 1 / (4 ell) for Option I, 1 / (32 d ell) for Option II."""
+    batch: int
+    """|S|."""
+    check: GradientCheck
+    """Lines 2 and 3: whether the gradient norm is at most epsilon, or at least epsilon / 2 (Proposition 1)."""
+    finder: SampledFinder
+    mu_step: Steps
+    rho: float
+    option: Literal[1, 2] = 1
+    K: int | None = None
+
+    name: ClassVar[str] = "zo-sgd-ncf"
+
+    def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        attempts = count(1)
+        for _ in count() if self.K is None else range(self.K):                  # line 1
+            small, size = self.check(f, x, rng)                                 # line 2
+            if not small:                                                       # line 3
+                f_S = f.on(f.draw(self.batch, rng))                             # line 4
+                x = x - self.eta * self._gradient(f_S, x, rng)                  # lines 5, 6
+                yield Iterate(x, Move.DESCENT, grad_norm=size)
+            else:
+                found = self.finder.attempt(next(attempts))(f, x, rng)          # line 8
+                if found.direction is None:                                     # line 9: v = ⊥
+                    return Ending.of(found)
+                x = escape(f, x, found, self.delta, self.rho, rng)              # x ± (delta / rho) v
+                yield Iterate(x, Move.ESCAPE, grad_norm=size)
+        return Ending(Stop.ITERATIONS)
+
+    def _gradient(self, f_S: Oracle, x: Array, rng: np.random.Generator) -> Array:
+        if self.option == 2:
+            return rand_gradient(f_S, x, float(np.median(self.mu_step)), rng)
+        return coord_gradient(f_S, x, self.mu_step)
