@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._array import Array, like
+from .errors import InvalidSetting
 
 
 def gauss(rng: np.random.Generator, x: Array) -> Array:
@@ -44,4 +45,7 @@ def geometric(rng: np.random.Generator, theta: float) -> int:
 
 def as_generator(rng: Any) -> np.random.Generator:
     """SPEC 7: a seed, a generator or None becomes a generator."""
-    return np.random.default_rng(rng)
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InvalidSetting(f"rng={rng!r} must be None, a seed or a numpy Generator ({error})") from None

@@ -30,8 +30,9 @@ class Certificate:
 
     The verdict is "saddle" if a direction of curvature at most -curvtol/2 was confirmed, whatever else holds;
     "second-order" if the gradient norm is at most gtol and the smallest eigenvalue of the Hessian at least -curvtol;
-    "minimum" if besides the eigenvalue is at least some lambda > 0 with rho |g| < lambda^2 / 2, so that a strict
-    minimiser lies within `radius`; "not stationary" if the gradient norm exceeds gtol; else "undecided".
+    "minimum" if besides the eigenvalue is at least some lambda > 0 with rho |g| < lambda^2 / 2, and a Newton step that
+    leaves the stencil lands where it should, so that a strict minimiser lies within `radius`; "not stationary" if the
+    gradient norm exceeds gtol; else "undecided".
     """
 
     verdict: Verdict
@@ -42,7 +43,7 @@ class Certificate:
     direction: Array = None
     """At a saddle, a unit vector along which f decreases."""
     radius: float | None = None
-    """At a minimum, a strict minimiser is at most this far away."""
+    """At a minimum, a strict minimiser is at most this far away (in x / x_scale if that was given)."""
     x: Array = None
     fun: float = math.nan
     gtol: float = math.nan
@@ -87,7 +88,7 @@ class Certificate:
             f"curvature   smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}",
         ]
         if self.radius is not None:
-            lines.append(f"minimiser   within {self.radius:.2g} of x")
+            lines.append(f"minimiser   within {self.radius:.2g} of x" + (" / x_scale" if self.scaled else ""))
         lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
         if self.remedy:
             lines.append(f"remedy      {self.remedy}")

@@ -121,7 +121,7 @@ def _noise(look: _Look, twice: list[float], given: float | str | None) -> tuple[
     floor = noise_.rounding(x, max(map(abs, twice)))
     beside = x + spheres(rng, x, 1)[0, :] * like(BESIDE * unit, x)
     starts = ((x, twice[0]), (beside, f.value(beside)))
-    tables = [noise_.measure(f, y, unit, value, rng) for y, value in starts]
+    tables = [noise_.table_estimate(noise_.table(f, y, unit, value, rng)) for y, value in starts]
     level = max(float(np.ptp(twice)), min(table or 0.0 for table in tables))
     if noise_.SAFETY * level <= 4 * floor:
         return Noise(floor, "rounding"), remark("noise", "rounding", floor=floor)

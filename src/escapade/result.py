@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+from typing import Any, Self
 
 from scipy.optimize import OptimizeResult
 
 from ._array import Array, to_numpy
 from .certificate import Certificate
+from .errors import EvaluationFailed
+from .oracle import Oracle
 from .stopping import Stop
-from .trace import Trace
+from .trace import Move, Trace
+
+VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
 
 
 class Result(OptimizeResult):
@@ -18,7 +23,8 @@ class Result(OptimizeResult):
 
     Attributes
     ----------
-    x, fun : the certified iterate, or the best known one where none is, and its value
+    x, fun : the point the certificate is about, or the best one known where there is none, and its value (for a sampled
+        function an average over many samples, or NaN if none was left)
     success : True only if the certificate holds
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
@@ -49,8 +55,50 @@ class Result(OptimizeResult):
     method: str
     constants: dict[str, float]
 
+    @classmethod
+    def of(
+        cls,
+        f: Oracle,
+        x: Array,
+        trace: Trace,
+        stop: Stop,
+        certificate: Certificate | None,
+        error: EvaluationFailed | None,
+    ) -> Self:
+        """The result of a run that ended at x."""
+        (x_best, fun_best), ledger, fun = f.best, f.ledger, math.nan
+        if certificate is not None:
+            fun = certificate.fun
+            if certificate.holds:
+                stop = Stop.CERTIFIED
+            elif stop in (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED):
+                stop = VERDICTS[certificate.verdict]
+        elif fun_best is not None:
+            x, fun = x_best + 0.0, fun_best
+        result = cls()
+        result.update(
+            x=x,
+            fun=fun,
+            success=certificate is not None and certificate.holds,
+            status=stop.status,
+            message=stop.sentence + ("" if error is None else f" {error}"),
+            stop=stop,
+            certificate=certificate,
+            nfev=ledger.queries,
+            ncalls=ledger.calls,
+            nit=len(trace),
+            nfev_by_purpose=dict(ledger.by_purpose),
+            nrounds=ledger.rounds,
+            ngrad=ledger.gradients,
+            n_escapes=sum(step.move is Move.ESCAPE for step in trace),
+            x_best=x_best,
+            fun_best=fun_best,
+            history=trace,
+        )
+        return result
+
     def to_json(self, **options: Any) -> str:
-        """The result as JSON, its history included."""
+        """The result as JSON, its history included; NaN and infinities are null."""
         data = {
             key: _plain(value) for key, value in self.items() if key not in ("certificate", "history", "stop", "jac")
         }
@@ -89,4 +137,6 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "shape") and value.shape != ():
         return [float(v) for v in to_numpy(value)]
-    return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, int):
+        return value
+    return float(value) if math.isfinite(value) else None

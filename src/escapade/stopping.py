@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
+
+from scipy.optimize import OptimizeResult
 
 from .curvature import Finding
-from .trace import Trace
+from .curvature.finding import require_positive
+from .errors import BudgetExhausted, NonFiniteValue, TimeExhausted
+from .trace import Step, Trace
 
 
 class Stop(Enum):
@@ -30,6 +38,17 @@ class Stop(Enum):
     UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
+
+    @classmethod
+    def after(cls, error: BaseException) -> Stop:
+        """What an error at the oracle's door, or Ctrl-C, means for a run."""
+        kinds = (
+            (BudgetExhausted, cls.BUDGET),
+            (TimeExhausted, cls.TIME),
+            (NonFiniteValue, cls.NON_FINITE),
+            (KeyboardInterrupt, cls.INTERRUPTED),
+        )
+        return next((stop for kind, stop in kinds if isinstance(error, kind)), cls.USER_ERROR)
 
 
 @dataclass(frozen=True)
@@ -130,3 +149,54 @@ class Stagnation(Composable):
         if len(known) <= self.window:
             return False
         return min(known[: -self.window]) - min(known) <= self.decrease
+
+
+class Callback:
+    """A user's callback, in either of SciPy's signatures; True from it means that it asked to stop."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.by_name = set(inspect.signature(function).parameters) == {"intermediate_result"}
+
+    def __call__(self, step: Step) -> bool:
+        x = step.x + 0.0  # the user may write to it
+        try:
+            if self.by_name:
+                shown = OptimizeResult()
+                shown.update(x=x, fun=step.fun, nit=step.nit, nfev=step.nfev)
+                shown.update(move=step.move.value, grad_norm=step.grad_norm)
+                self.function(intermediate_result=shown)
+            else:
+                self.function(x)
+        except StopIteration:
+            return True
+        return False
+
+
+@dataclass
+class Limits:
+    """What ends a run from outside: asked after every iterate."""
+
+    maxiter: int | None = None
+    maxtime: float | None = None
+    callback: Callback | None = None
+    rule: Rule | None = None
+    deadline: float = field(init=False, default=math.inf)
+    """On the monotonic clock; the time starts when this object is made."""
+
+    def __post_init__(self) -> None:
+        if self.maxiter is not None:
+            require_positive("maxiter", self.maxiter)
+        if self.maxtime is not None:
+            require_positive("maxtime", self.maxtime)
+            self.deadline = time.monotonic() + self.maxtime
+
+    def reached(self, trace: Trace) -> Stop | None:
+        """The first limit reached, if any."""
+        if self.callback is not None and self.callback(trace[-1]):
+            return Stop.CALLBACK
+        if self.rule is not None and self.rule(trace):
+            return Stop.RULE
+        if time.monotonic() > self.deadline:
+            return Stop.TIME
+        return Stop.ITERATIONS if self.maxiter is not None and len(trace) >= self.maxiter else None

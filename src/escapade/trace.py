@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ._array import Array, to_numpy
+from .oracle import Ledger
 
 
 class Move(Enum):
@@ -41,6 +42,11 @@ class Step:
     by_purpose: dict[str, int]
     x: Array = None
 
+    def __str__(self) -> str:
+        fun = "" if self.fun is None else f"  f = {self.fun:.8g}"
+        size = "" if self.grad_norm is None else f"  |g| = {self.grad_norm:.2e}"
+        return f"iterate {self.nit}  {self.nfev} queries  {self.move.value}{fun}{size}"
+
 
 @dataclass
 class Trace:
@@ -56,6 +62,13 @@ class Trace:
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
+
+    def add(self, iterate: Iterate, x: Array, ledger: Ledger) -> Step:
+        """Record an iterate, with x in the user's variables."""
+        books = dict(ledger.by_purpose)
+        step = Step(len(self) + 1, iterate.move, iterate.fun, iterate.grad_norm, sum(books.values()), books, x)
+        self.steps.append(step)
+        return step
 
     def plain(self) -> list[dict[str, Any]]:
         """The records as dictionaries of plain numbers."""

@@ -17,7 +17,8 @@ LAYERS = [
     {"oracle"},
     {"estimators"},
     {"curvature"},
-    {"certificate", "report"},
+    {"certificate", "report", "validation"},
+    {"certifier"},
     {"certify", "check"},
     {"trace"},
     {"stopping"},
@@ -39,12 +40,18 @@ PUBLIC = [
     "Certificate",
     "FunctionReport",
     "Oracle",
+    "Result",
     "__version__",
     "certify",
     "check_fun",
     "curvature",
     "errors",
+    "methods",
+    "minimize",
     "problems",
+    "scipy_method",
+    "stopping",
+    "theory",
 ]
 
 

@@ -12,6 +12,9 @@ from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import Finder, Finding
 
+ATTEMPTS = 6
+"""Changes of step length or order of the differences before the finder gives up."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(Finder):
@@ -31,49 +34,48 @@ class Dense(Finder):
         free = self.free_direction(here, shift)
         if free is not None:
             return free
-        finding = self.undecided("nothing was tried")
-        for order, factor in ((2, 1.0), (4, 1.0), (4, 0.25), (2, 4.0)):
-            finding, obstacle = self._attempt(here, rng, shift, order, factor)
-            if not obstacle or (obstacle == "noise" and factor >= 1 and 4 * factor * here.steps.max() > 1):
+        best, tried = self.undecided("nothing was tried"), set()
+        products = Products(here, here.steps)
+        for _ in range(ATTEMPTS):
+            tried.add((products.order, products.factor))
+            finding, obstacle = self._attempt(here, rng, shift, products)
+            if not obstacle:
+                return finding
+            best = max(best, finding, key=lambda one: one.curvature.lower)
+            products = products.after(obstacle)
+            if (products.order, products.factor) in tried or products.too_long:
                 break
-        return finding
+        return best
 
     def _attempt(
-        self, here: Neighbourhood, rng: np.random.Generator, shift: float, order: int, factor: float
+        self, here: Neighbourhood, rng: np.random.Generator, shift: float, products: Products
     ) -> tuple[Finding, str]:
-        hessian = dense_hessian(here, order, factor)
+        hessian = dense_hessian(here, products.order, products.factor)
         weight = np.diag(here.steps**2)
         v = eigh(hessian.scaled, weight)[1][:, 0] * here.steps  # from the pencil's coordinates to y
         seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
             return seen, ""
-        truncation = self._truncation(here, hessian, v / np.linalg.norm(v), rng, order, factor)
+        truncation = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
         interval = Interval(lower, max(lower, seen.curvature.upper))
         if lower - shift >= -self.delta:
-            return self.certified(interval, f"all second differences, order {order}", seen.lowest), ""
+            return self.certified(interval, f"all second differences, order {products.order}", seen.lowest), ""
         obstacle = "noise" if truncation < hessian.noise else "truncation"
         reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
         return self.undecided(reason, interval), obstacle
 
     def _truncation(
-        self,
-        here: Neighbourhood,
-        hessian: DenseHessian,
-        v: Vector,
-        rng: np.random.Generator,
-        order: int,
-        factor: float,
+        self, products: Products, hessian: DenseHessian, v: Vector, rng: np.random.Generator
     ) -> float:
         """The norm of the truncation error in step units, from products at twice the steps.
 
         A random unit vector shows the Frobenius norm over sqrt(d); the lowest eigenvector shows what matters most.
         """
-        products = Products(here, here.steps, 4 if order == 4 else 2, factor)
-        random = rng.standard_normal(here.d)
+        random = rng.standard_normal(len(v))
         random /= np.linalg.norm(random)
-        lowest = v / here.steps
+        lowest = v / products.metric
         lowest /= np.linalg.norm(lowest)
-        spread = products.truncation(random, hessian.scaled @ random) * np.sqrt(here.d)
-        return float(max(spread / 3, products.truncation(lowest, hessian.scaled @ lowest)))
+        spread = products.truncation(random, hessian.scaled @ random) * np.sqrt(len(v))
+        return float(max(spread / 4, products.truncation(lowest, hessian.scaled @ lowest)))

@@ -25,6 +25,9 @@ from .starts import MOST, Starts
 ATTEMPTS = 7
 """Changes of step length or order of the differences before the finder gives up."""
 
+CHEAP = 3
+"""A certificate of at most so many products is asked for again from a second start."""
+
 UNEVEN = 32.0
 """Steps that differ by more than this are taken as the scale of the variables."""
 
@@ -62,6 +65,12 @@ class Process:
         self.slack = max(self.slack, float(np.linalg.norm(before - r)))
         self.beta.append(float(np.linalg.norm(r)))                              # beta_j = |r|
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
+
+    @property
+    def complete(self) -> bool:
+        """Whether the space is exhausted: all of R^d, or an invariant subspace."""
+        done = len(self.alpha)
+        return done == len(self.q) or (done > 0 and self.beta[-1] <= 1e-15 * max(map(abs, self.alpha)))
 
     def ritz(self) -> tuple[Vector, Vector]:
         """Ritz values, and the eigenvectors of T_k as columns."""
@@ -184,16 +193,18 @@ class _Attempt:
         r = limits.fewest(first.bound(0.0, error))
         if r is None:
             return self._stuck(first, noise, error, limits)
-        lowest = first
-        level = first.level(error, limits.threshold(r))
+        if len(first.alpha) <= CHEAP:
+            r = max(r, 2)  # a spectrum this simple makes a second start cheap, and the failure probability is squared
+        lowest, enough = first, limits.threshold(1 if first.bound(0.0, error) < limits.threshold(1) else r)
+        level = first.level(error, enough)
         for q in self.starts[1:r]:
             process = Process(self.products, finder.delta, q)
-            suspect = self._advance(process, error, limits.threshold(r))
+            suspect = self._advance(process, error, enough)
             if suspect is not None:
                 return suspect
-            if process.bound(0.0, error) >= limits.threshold(r):
+            if process.bound(0.0, error) >= enough:
                 return self._stuck(process, noise, error, limits)
-            level = min(level, process.level(error, limits.threshold(r)))
+            level = min(level, process.level(error, enough))
             lowest = min(lowest, process, key=lambda one: one.lowest()[1])
         return self._certified(lowest, level, r, error)
 
@@ -201,7 +212,7 @@ class _Attempt:
         """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""
         finder, here, products = self.finder, self.products.here, self.products
         extra = None
-        while len(process.alpha) < here.d:
+        while not process.complete:
             process.advance()
             v, curvature = process.lowest()
             if curvature <= -0.75 * finder.delta:

@@ -10,7 +10,14 @@ import numpy as np
 from .._array import Array, like, to_numpy
 from ..errors import BudgetExhausted, MissingCapability
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from ..estimators.sampling import PILOT, SampledNeighbourhood, bernstein_batch, bernstein_error
+from ..estimators.sampling import (
+    GLANCE,
+    WHOLE,
+    SampledNeighbourhood,
+    bernstein_batch,
+    bernstein_error,
+    pilot_size,
+)
 from ..oracle import Batch, Oracle
 from .cheapest import Cheapest
 from .finding import Finder, Finding, Outcome
@@ -74,7 +81,7 @@ class ZONCFOnline(SampledFinder):
     def search(self, here: SampledNeighbourhood, rng: np.random.Generator) -> Finding:
         if here.blur > self.delta / 4:
             return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {here.blur:.2g}")
-        variance, _ = here.hessian_spread(rng)
+        variance, _ = here.hessian_spread(self.failure, rng)
         ell = self.ell or max(self._norm(here, rng), 2 * self.delta)
         weak = self.weak(ell, variance / here.d)
         repeats = math.ceil(math.log(2 / self.failure) / math.log(3))
@@ -87,7 +94,7 @@ class ZONCFOnline(SampledFinder):
                 if finding.found:                                               # line 7
                     return finding
                 lowest = min(lowest, finding.curvature.upper)
-            elif here.truncation(here.f.draw(PILOT, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
+            elif here.truncation(here.f.draw(GLANCE, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
                 if not here.shorten():
                     return self.undecided(f"products are too inexact at delta={self.delta:.3g}: truncation")
                 run = 0
@@ -116,7 +123,8 @@ class Minibatch(SampledFinder):
     With |H_S - H| <= e, about delta/8, a certificate at delta - e for f_S is one at delta for f, and a direction found
     for f_S is confirmed on fresh samples. Variances are estimated from a pilot of products.
 
-    Queries: |S| times those of the finder it runs, and (4*d + 3) * 24 for the pilot
+    Queries: |S| times those of the finder it runs, and (4*d + 3) * pilot_size(failure / 4) for the pilot of a
+    sum that is not taken whole
     """
 
     name = "minibatch"
@@ -149,10 +157,11 @@ class Minibatch(SampledFinder):
 
     def _batch(self, here: SampledNeighbourhood, rng: np.random.Generator) -> tuple[Batch, float]:
         n = here.f.samples
-        if isinstance(n, int) and n <= 64:
+        if isinstance(n, int) and n <= WHOLE:
             return here.f.everything(), 0.0
-        variance, top = here.hessian_spread(rng)
+        variance, top = here.hessian_spread(self.failure / 4, rng)
         size = bernstein_batch(variance, top, here.d, self.delta / 8, self.failure / 4)
+        size = max(size, pilot_size(self.failure / 4))
         if isinstance(n, int) and size >= n / 2:
             return here.f.everything(), 0.0
         if size > min(here.f.remaining, 2**31):

@@ -19,7 +19,7 @@ import numpy as np
 from .._array import Array, epsilon, like, norm, to_numpy
 from ..oracle import Oracle, axes, point
 from .neighbourhood import Neighbourhood, Vector
-from .steps import LONGEST
+from .steps import LONGEST, TRUNCATION_SAFETY
 
 Order = Literal[1, 2, 4]
 
@@ -109,13 +109,13 @@ class Products:
         return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
 
     def truncation(self, q: Vector, product: Vector) -> float:
-        """How far the product with q is from a symmetric one at twice the steps: as far as values can tell, a bound on
-        its truncation error (about a third of that at order 2 and less at order 4; about all of it at order 1).
+        """How far the product with q is from a symmetric one at twice the steps, times a safety factor: as far as
+        values can tell, a bound on its truncation error.
 
         Queries: 2*d + 2 or 4*d + 4, and 2*d for a row not yet known
         """
         twice = self.even(q, 2 * self.factor)[0]
-        return float(np.linalg.norm(twice - product))
+        return TRUNCATION_SAFETY * float(np.linalg.norm(twice - product))
 
 
     def after(self, obstacle: str) -> Products:

@@ -19,6 +19,9 @@ NoiseSource = Literal["rounding", "given", "estimated"]
 TABLE_POINTS = 9
 """Values in a difference table, besides f(x)."""
 
+SPACING = 0.1837
+"""Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
+
 SAFETY = 1.5
 """A standard deviation measured from so few values is trusted only when multiplied by this."""
 
@@ -54,10 +57,24 @@ def check_noise(noise: float | str | None) -> None:
         raise InvalidSetting(f"noise={noise!r} must be a finite standard deviation >= 0")
 
 
-def rounding(x: Array, magnitude: float) -> float:
-    """The rounding error of a value of this magnitude computed in x's dtype."""
+def rounding(x: Array, magnitude: float, precision: float = 0.0) -> float:
+    """The rounding error of a value of this magnitude, computed in x's dtype or with the precision values came with."""
     xp = namespace(x)
-    return max(epsilon(x) * magnitude, float(xp.finfo(x.dtype).smallest_normal))
+    return max(max(epsilon(x), precision) * magnitude, float(xp.finfo(x.dtype).smallest_normal))
+
+
+def quantum(values: NDArray[np.float64], floor: float) -> float | None:
+    """The unit of which all differences of these values are multiples, if they are and it is well above `floor`.
+
+    A function that rounds its result, or passes it through a shorter float, shows that unit and not a noise.
+    """
+    away = np.unique(np.abs(values - values[0]))
+    away = away[away > 0]
+    if len(away) < 3 or away[0] <= 8 * floor:
+        return None
+    count = away / away[0]
+    off = np.abs(count - np.round(count)) > 0.01
+    return None if np.any(off[count < 1e4]) else float(away[0])
 
 
 def table_estimate(values: NDArray[np.float64]) -> float | None:
@@ -78,14 +95,16 @@ def table_estimate(values: NDArray[np.float64]) -> float | None:
     return None
 
 
-def measure(f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator) -> float | None:
-    """The noise level of f near x, from a difference table along a random line.
+def table(
+    f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """f(x) and equally spaced values along a random line through x, for `table_estimate`.
 
     Queries: 9
     """
     xp = namespace(x)
-    spacing = epsilon(x) ** 0.25 / 4 * max(1.0, float(np.max(np.abs(np.asarray(xp.max(xp.abs(x)))))) ** 0.5)
+    spacing = SPACING * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(np.asarray(xp.max(xp.abs(x)))))) ** 0.5)
     ray = sphere(rng, x) * like(unit, x)
     t = like(spacing * np.arange(1, TABLE_POINTS + 1), x)
     values = f(points(x[None, :] + t[:, None] * ray[None, :]))
-    return table_estimate(np.concatenate([[f0], values]))
+    return np.concatenate([[f0], values])

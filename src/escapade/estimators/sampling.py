@@ -19,14 +19,26 @@ from .neighbourhood import Interval, Vector, as_scale
 from .noise import rounding
 from .steps import curvature_steps, gradient_steps
 
-PILOT = 24
-"""Samples looked at one by one to learn a variance."""
+RARE = 0.02
+"""Samples are looked at in such numbers that one kind in fifty is seen, but for the failure probability. What is rarer
+is not, unless the whole sum is taken."""
+
+WHOLE = 2048
+"""A sum of at most so many samples is taken whole, and nothing about samples needs to be trusted."""
 
 VARIANCE_SAFETY = 1.5
 """A variance learnt from a pilot is multiplied by this."""
 
+GLANCE = 32
+"""Samples in a batch that only steps are judged by."""
+
 GROUPS = 16
 """Group means behind a confidence interval."""
+
+
+def pilot_size(failure: float) -> int:
+    """Samples to look at one by one before a variance is believed."""
+    return math.ceil(math.log(2 / failure) / RARE)
 
 
 @dataclass
@@ -56,10 +68,10 @@ class SampledNeighbourhood:
     ) -> SampledNeighbourhood:
         """Steps short enough that a product on a small batch does not change when they are doubled.
 
-        Queries: 24, and (8*d + 6) * 24 once and for each time the steps are cut
+        Queries: 32, and (8*d + 6) * 32 once and for each time the steps are cut
         """
         unit = as_scale(x_scale, x)
-        pilot = f.draw(PILOT, rng)
+        pilot = f.draw(GLANCE, rng)
         level = rounding(x, abs(f.tagged("check").on(pilot).value(x)))
         if isinstance(noise, int | float | np.number):
             level = max(level, 3 * float(noise))
@@ -124,11 +136,11 @@ class SampledNeighbourhood:
         The sample grows fourfold until the interval clears -delta/2 on one side, is a tenth of delta wide, or is the
         whole sum.
 
-        Queries: 3 per sample, and 144 to measure truncation
+        Queries: 3 per sample, and 192 to measure truncation
         """
         size, f = 4 * GROUPS, self.f
         h = 1.4 * self.reach  # not the step of any product
-        pilot = f.draw(PILOT, rng)
+        pilot = f.draw(GLANCE, rng)
         error = abs(self._second_difference(pilot, v, 2 * h) - self._second_difference(pilot, v, h))
         error += 8 * self.level / h**2
         for attempt in range(1, 20):
@@ -155,14 +167,14 @@ class SampledNeighbourhood:
         up, down, middle = f(point(self.moved(v, h)) + point(self.moved(v, -h)) + point(self.x))
         return float(up + down - 2 * middle) / h**2
 
-    def hessian_spread(self, rng: np.random.Generator) -> tuple[float, float]:
+    def hessian_spread(self, failure: float, rng: np.random.Generator) -> tuple[float, float]:
         """E|H_i - H|_F^2 and max |H_i - H|_F over samples, from products with a random vector.
 
-        Queries: (4*d + 3) * 24
+        Queries: (4*d + 3) * pilot_size(failure)
         """
         q = rng.standard_normal(self.d)
         q /= np.linalg.norm(q)
-        images = np.stack([self.product(Batch(np.array([i])), q) for i in self.f.draw(PILOT, rng).ids])
+        images = np.stack([self.product(Batch(np.array([i])), q) for i in self.f.draw(pilot_size(failure), rng).ids])
         away = images - images.mean(axis=0)
         square = np.sum(away**2, axis=1)
         n = len(images)
@@ -200,10 +212,10 @@ def sampled_gradient(
 
     Deviation: the paper's proof lets each batch fail with probability 1/2, and a median of such batches proves nothing.
 
-    Queries: 24 + 2*d * (24 + (m + 2) B), or 24 + 2*d * (24 + 2 n)
+    Queries: k + 2*d * (k + (m + 2) B) with k = pilot_size(failure), or k + 2*d * (k + 2 n)
     """
     f = f.tagged("check")
-    pilot = f.draw(PILOT, rng).ids
+    pilot = f.draw(pilot_size(failure), rng).ids
     f0 = f.on(Batch(pilot)).value(x)
     level = rounding(x, abs(f0))
     if isinstance(noise, int | float | np.number):
@@ -212,9 +224,9 @@ def sampled_gradient(
     spread = np.stack([_gradient(f.on(Batch(np.array([i]))), x, h) * unit for i in pilot])
     sigma2 = VARIANCE_SAFETY * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     m = math.ceil(math.log(1 / failure) / math.log(1 / 0.67)) | 1
-    size = max(1, math.ceil(128 * sigma2 / gtol**2))
+    size = max(len(pilot), math.ceil(128 * sigma2 / gtol**2))
     blur = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
-    if isinstance(f.samples, int) and m * size >= f.samples:
+    if isinstance(f.samples, int) and (f.samples <= WHOLE or m * size >= f.samples):
         g = _gradient(f.on(f.everything()), x, h) * unit
         truncation = float(np.linalg.norm(_gradient(f.on(f.everything()), x, 2 * h) * unit - g))
         norms, width = [float(np.linalg.norm(g))], truncation + blur

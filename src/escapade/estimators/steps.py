@@ -24,6 +24,14 @@ LONGEST = 0.25
 """No difference step is longer than this, in units of max(1, |x|)."""
 
 
+RESOLVED = 1024
+"""No difference step is shorter than this many units in the last place of the coordinate."""
+
+TRUNCATION_SAFETY = 2.5
+"""What a difference moves when its step is doubled is its error if the Hessian is Lipschitz and no more, and three
+times its error if f is smooth; for a Hessian that is only Hölder of order 1/2 it must be multiplied by this."""
+
+
 def forward_step(eta: float, curvature: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - f(x)) / h."""
     return 2 * math.sqrt(eta / curvature)
@@ -62,7 +70,7 @@ def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
 def gradient_steps(x: Array, unit: NDArray[np.float64], eta: float) -> NDArray[np.float64]:
     """Steps of central first differences, per coordinate, in the units of x."""
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
-    h = np.maximum(np.maximum(epsilon(x) ** (1 / 3), central_step(eta)), 32 * epsilon(x) ** 0.5 * y)
+    h = np.maximum(np.maximum(epsilon(x) ** (1 / 3), central_step(eta)), RESOLVED * epsilon(x) * y)
     return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
 
 
@@ -76,7 +84,7 @@ def curvature_steps(
     """
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
     h = max(epsilon(x) ** 0.25, math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol)))
-    h = np.maximum(h, 32 * epsilon(x) ** 0.5 * y)
+    h = np.maximum(h, RESOLVED * epsilon(x) * y)
     return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
 
 

@@ -21,8 +21,7 @@ from ..estimators.gradients import coord_gradient
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Neighbourhood, Vector
 from ..estimators.noise import rounding
-from ..estimators.sampling import PILOT
-from ..estimators.steps import gradient_steps
+from ..estimators.steps import forward_step, gradient_steps
 from ..oracle import Batch, Oracle
 from .base import Method
 from .check import GradientCheck
@@ -41,6 +40,9 @@ from .zpsgd import ZPSGD
 
 ELL_SAFETY = 1.5
 """The largest curvature seen at the start, by six products, is multiplied by this."""
+
+PILOT = 64
+"""Samples behind the estimate of sigma that batch sizes are chosen by (certificates make their own)."""
 
 Configured: TypeAlias = tuple[Method, dict[str, float]]
 Preset = Callable[[Oracle, Array, np.random.Generator, "Goal"], Configured]
@@ -64,6 +66,7 @@ class Constants:
     mu: Vector
     sigma2: float = 0.0
     rho: float = 0.0
+    noise: float = 0.0
 
 
 def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
@@ -74,7 +77,7 @@ def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> 
     f = f.tagged("setup", pin=True)
     here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
     mu = gradient_steps(x, np.ones(here.d), here.noise.level)
-    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative())
+    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative(), noise=here.noise.level)
 
 
 def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
@@ -88,7 +91,7 @@ def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
 def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
     """The same on a batch, and the variance of the gradient from a pilot.
 
-    Queries: 256 times those of the deterministic ones, and 2*d * 24
+    Queries: 256 times those of the deterministic ones, and 2*d * 64
     """
     if f.samples is None:
         raise MissingCapability("this method is stochastic: pass samples=n or samples='stream'")
@@ -132,11 +135,12 @@ def neon2_gd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Confi
 
 def zpsgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """m = d directions a step as in the paper's experiments; the step is 1 / ((d + 2) / m + 1) / (2 ell), because the
-    Gaussian gradient is that much longer than the true one; the noise has radius gtol; it ends after 200 d steps."""
+    Gaussian gradient is that much longer than the true one; the noise has radius gtol; sigma balances rounding (of
+    1000 at least: f may be 0 at the start) and the second-order terms of forward differences; 200 d steps."""
     c = deterministic(f, x, rng, goal)
-    d = x.shape[0]
+    d, sigma = x.shape[0], forward_step(max(c.noise, rounding(x, 1e3)), c.ell) / math.sqrt(x.shape[0])
     eta = 1 / (2 * c.ell * ((d + 2) / d + 1))
-    return ZPSGD(eta=eta, r=goal.gtol, m=d, sigma=float(np.median(c.mu)) / math.sqrt(d), T=200 * d), _named(c)
+    return ZPSGD(eta=eta, r=goal.gtol, m=d, sigma=sigma, T=200 * d), _named(c)
 
 
 def pagd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -210,17 +214,17 @@ def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: 
 
 def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
     """Theorem 6 promises 3 epsilon~: epsilon~ is a third of gtol, and its logarithm, which makes batches of 10^9, is
-    left out: what is returned is certified afterwards."""
+    left out: what is returned is certified afterwards. n_0 is 1: steps grow and batches shrink with it alike, so
+    that a larger one only costs more where the whole sum is smaller than a batch."""
     c = stochastic(f, x, rng, goal)
     eps = goal.gtol / 3
     sigma = math.sqrt(c.sigma2)
-    n0 = max(1.0, min(2 * sigma / eps, 4.0))
     method = ZOSPIDER(
         epsilon_tilde=eps,
-        eta=eps / (c.ell * n0),
+        eta=eps / c.ell,
         S1=max(1, math.ceil(16 * c.sigma2 / eps**2)),
-        S2=max(1, math.ceil(16 * sigma / (eps * n0))),
-        q=max(1, math.ceil(sigma * n0 / eps)),
+        S2=max(1, math.ceil(16 * sigma / eps)),
+        q=max(1, math.ceil(sigma / eps)),
         mu=c.mu,
     )
     return method, _named(c)

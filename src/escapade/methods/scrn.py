@@ -71,19 +71,23 @@ def cubic_step(g: Vector, H: Vector, alpha: float) -> Vector:
     """
     values, vectors = np.linalg.eigh(H)
     c = vectors.T @ g
-
-    def step(r: float) -> Vector:
-        shifted = values + alpha * r / 2
-        return np.where(np.abs(c) > 0, -c / np.maximum(shifted, 1e-300), 0.0)
-
     low = max(0.0, -2 * float(values[0]) / alpha)                               # H + alpha r / 2 >= 0 from here on
-    inside = low * (1 + 1e-12) + 1e-300
-    if np.linalg.norm(step(inside)) <= inside:                                  # the hard case
-        s = step(inside)
+    gaps = values - min(float(values[0]), 0.0)
+
+    def step(t: float) -> Vector:
+        """For r = low + t: t keeps its digits where r is close to low."""
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.divide(-c, gaps + alpha * t / 2, out=np.zeros_like(c), where=c != 0)
+
+    def length(t: float) -> float:
+        return float(np.linalg.norm(step(t)))
+
+    if length(0.0) <= low:                                                      # the hard case
+        s = step(0.0)
         s[0] = np.sqrt(max(0.0, low**2 - float(s[1:] @ s[1:])))
         return np.asarray(vectors @ s)
-    high = max(2 * low, 1e-12)
-    while np.linalg.norm(step(high)) > high:
+    high = max(low, 1e-12)
+    while length(high) > low + high:
         high *= 2
-    r = brentq(lambda r: float(np.linalg.norm(step(r))) - r, inside, high, xtol=1e-15, rtol=1e-14)
-    return np.asarray(vectors @ step(float(r)))
+    t = brentq(lambda t: (low + t) / length(t) - 1, 0.0, high, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    return np.asarray(vectors @ step(float(t)))

@@ -56,4 +56,4 @@ class ZOSPIDER:
     @staticmethod
     def length(delta: float, rho: float, eta: float) -> int:
         """Mini-steps of length eta in an escape of length delta / rho."""
-        return max(1, math.ceil(delta / (rho * eta)))
+        return max(1, math.ceil(delta / (rho * eta) * (1 - 1e-12)))

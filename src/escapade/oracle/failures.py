@@ -20,8 +20,8 @@ from .stencil import Stencil
 
 def checked_values(
     evaluate: Evaluate, stencil: Stencil, start: int, stop: int, batch: tuple[Any, ...]
-) -> NDArray[np.float64]:
-    """The values at some rows of a stencil as float64, or a typed error that names the point.
+) -> tuple[NDArray[np.float64], float]:
+    """The values at some rows of a stencil as float64, and the machine epsilon they came with; or a typed error.
 
     The point of an error is built afresh: the function may have written to the one it was given.
     """
@@ -33,30 +33,33 @@ def checked_values(
         raw = evaluate(stencil.rows(start, stop), batch)
     except RowFailure as failure:
         _raise_failed(failure, (stop - start, stencil.d), at)
-    values = _as_floats(raw, (stop - start, stencil.d), at)
+    values, precision = _as_floats(raw, (stop - start, stencil.d), at)
     finite = np.isfinite(values)
     if not finite.all():
         row = int(np.argmin(finite))
         x = at(row)
         raise NonFiniteValue(
             f"the function returned {values[row]} at x = {_show(x)}; "
-            "start elsewhere, bound the variables inside the function, or return a finite value there",
+            "start elsewhere, bound the variables inside the function, return a finite value there, or pass x_scale "
+            "if the steps taken are too long for the variables",
             x,
         )
-    return values
+    return values, precision
 
 
-def _as_floats(raw: Any, shape: tuple[int, int], at: Callable[[int], Array]) -> NDArray[np.float64]:
-    """Raw results as float64, or InvalidValue at the first that is not one real number."""
+def _as_floats(
+    raw: Any, shape: tuple[int, int], at: Callable[[int], Array]
+) -> tuple[NDArray[np.float64], float]:
+    """Raw results as float64 and their machine epsilon, or InvalidValue at the first that is not one real number."""
     m = shape[0]
     try:
         values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
     except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
-        return values.astype(np.float64)
+        return values.astype(np.float64), float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
     if isinstance(raw, list) and len(raw) == m:
-        return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)])
+        return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)]), 0.0
     kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiubO" else ""
     raise InvalidValue(
         f"with vectorized=True the function must return {m} real values for {m} points (rows of an array "

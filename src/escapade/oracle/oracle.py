@@ -64,6 +64,7 @@ class _Engine:
     best_fun: float = np.inf
     grad: Callable[..., Any] | None = None
     deadline: float = np.inf
+    precision: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,11 @@ class Oracle:
         return self._engine.ledger
 
     @property
+    def precision(self) -> float:
+        """The largest machine epsilon that values came with: a float32 value of a float64 point is a float32 value."""
+        return self._engine.precision
+
+    @property
     def remaining(self) -> float:
         """Queries left in the budget (infinity without one)."""
         limit = self._engine.maxfev
@@ -247,7 +253,7 @@ class Oracle:
             stop = min(start + rows, stencil.size)
             sent = stop - start
             try:
-                values = checked_values(engine.evaluate, stencil, start, stop, batch)
+                values, precision = checked_values(engine.evaluate, stencil, start, stop, batch)
             except EvaluationFailed as error:
                 sent = sent if error.row is None else error.row + 1
                 raise self._with_best(error) from error.__cause__
@@ -255,6 +261,7 @@ class Oracle:
                 ledger.calls += engine.evaluate.calls(sent)
                 ledger.attempts += sent * self._weight()
             out[start:stop] = values
+            engine.precision = max(engine.precision, precision)
             if keep_best:
                 lowest = int(values.argmin())
                 if values[lowest] < engine.best_fun:

@@ -7,7 +7,8 @@ import pytest
 
 from escapade import Oracle
 from escapade.errors import InvalidSetting
-from escapade.estimators.noise import TABLE_POINTS, Noise, check_noise, measure, rounding, table_estimate
+from escapade.estimators import noise
+from escapade.estimators.noise import TABLE_POINTS, Noise, check_noise, rounding, table_estimate
 
 SEEDS = 200
 
@@ -48,7 +49,7 @@ def test_measure_along_a_line(sigma):
         errors = np.random.default_rng(1000 + seed)
         f = Oracle.of(lambda x, e=errors: float(np.sum(x**2)) + sigma * e.standard_normal())
         x = rng.standard_normal(4)
-        estimate = measure(f, x, np.ones(4), f.value(x), rng)
+        estimate = table_estimate(noise.table(f, x, np.ones(4), f.value(x), rng))
         good += estimate is not None and sigma / 3 <= estimate <= 3 * sigma
     assert good >= 40
 

@@ -66,7 +66,7 @@ SIMPLE = {
     gradients.rand_gradient_forward: lambda f, x, m, rng: gradients.rand_gradient_forward(f, x, 1e-3, rng, m),
     gradients.gauss_gradient: lambda f, x, m, rng: gradients.gauss_gradient(f, x, 1e-3, rng, m),
     hessian_vector.hessian_vector: lambda f, x, m, rng: hessian_vector.hessian_vector(f, x, 1e-3 * x, 1e-3),
-    noise.measure: lambda f, x, m, rng: noise.measure(f, x, np.ones(len(x)), 0.0, rng),
+    noise.table: lambda f, x, m, rng: noise.table(f, x, np.ones(len(x)), 0.0, rng),
 }
 
 
@@ -102,7 +102,8 @@ def test_measure_pays_for_each_coordinate_it_cuts():
     here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, rng=np.random.default_rng(0))
     cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
     assert cuts >= 1
-    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts
+    shorter = promised(Neighbourhood.gradient, 1, d=d)  # cos(1e4 x) needs them
+    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts + shorter
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -174,7 +175,15 @@ def test_dense_hessian(d, order, which):
     assert spent == promised(dense.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
 
 
+def test_gradient_and_the_check_of_the_steps():
+    here = look(5)
+    assert cost(here.f, here.gradient) == 0
+    assert cost(here.f, lambda: here._consistent(np.random.default_rng(0))) == promised(Neighbourhood._consistent, 0)
+
+
 TESTED = {
+    Neighbourhood.gradient,
+    Neighbourhood._consistent,
     *SIMPLE,
     Neighbourhood.measure.__func__,
     Neighbourhood.row,

@@ -75,7 +75,7 @@ def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, et
     root = math.sqrt(2) * (1 + 1e-12)  # the rounding to a power of two
     assert is_power_of_two(h)
     assert np.all(h <= root * steps.LONGEST * np.maximum(1, y) * unit)
-    capped = np.minimum(32 * math.sqrt(eps) * y, steps.LONGEST * np.maximum(1, y))
+    capped = np.minimum(steps.RESOLVED * eps * y, steps.LONGEST * np.maximum(1, y))
     assert np.all(h * root >= capped * unit)
     least = eps ** (1 / 3 if kind == "gradient" else 1 / 4)
     assert np.all(h * root >= min(least, steps.LONGEST) * unit)

@@ -1,0 +1,225 @@
+"""The work of `certify`, on an oracle: the driver certifies the points of its methods with it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ._array import Array, epsilon
+from .certificate import Certificate, Trusted, Verdict
+from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
+from .curvature.newton import newton_contracts
+from .errors import BudgetExhausted, InvalidSetting, MissingCapability
+from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
+from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
+from .oracle import Oracle
+
+RHO_SAFETY = 3.0
+"""The largest third derivative seen is multiplied by this before "minimum" is said."""
+
+
+class Certifier:
+    """A certificate of any point of an oracle, to given tolerances."""
+
+    def __init__(
+        self,
+        *,
+        gtol: float,
+        curvtol: float,
+        failure: float,
+        noise: float | str | None = None,
+        x_scale: Any = None,
+        rho: float | None = None,
+        finder: str | Finder = "auto",
+    ) -> None:
+        names = sorted(FINDERS | SAMPLED_FINDERS)
+        if not isinstance(finder, Finder | SampledFinder) and finder not in names:
+            raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(names)}, or a Finder")
+        self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
+        self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
+        self._finding: Finding | None = None
+
+    def _require_fitting_finder(self, *, sampled: bool) -> None:
+        name = self._finder if isinstance(self._finder, str) else self._finder.name
+        if name != "auto" and (name in SAMPLED_FINDERS) is not sampled:
+            kind, names = ("a sampled", SAMPLED_FINDERS) if sampled else ("a plain", FINDERS)
+            raise MissingCapability(
+                f"finder={name!r} is not for {kind} function: choose 'auto' or one of {', '.join(sorted(names))}"
+            )
+
+    def finder(self, failure: float) -> Finder:
+        """The finder asked for, spending so much failure probability."""
+        if isinstance(self._finder, Finder):
+            return replace(self._finder, delta=self.curvtol, failure=failure)
+        return FINDERS[self._finder](delta=self.curvtol, failure=failure)
+
+    def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        """The certificate of x. A budget that runs out leaves what was shown until then."""
+        before, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        sampled = f.samples is not None and f.batch is None
+        self._require_fitting_finder(sampled=sampled)
+        certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
+        spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
+        return replace(
+            certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
+        )
+
+    def conclude(self, f: Oracle, x: Array, finding: Finding, rng: np.random.Generator) -> Certificate:
+        """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured."""
+        known = copy.copy(self)
+        known._finding, known._finder = finding, "auto"
+        return known(f, x, rng)
+
+    def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        try:
+            here = Neighbourhood.measure(f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, rng=rng)
+        except BudgetExhausted as stop:
+            return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
+        gradient, finding, rho = self.examine(here, rng)
+        trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
+        certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
+        if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
+            try:
+                settled = newton_contracts(here)
+            except BudgetExhausted:
+                settled = False
+            if not settled:
+                return replace(certificate, verdict="second-order", radius=None)
+        return certificate
+
+    def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
+        """The gradient's interval, the finding, and the rho that "minimum" would rest on."""
+        g, error = here.gradient()
+        size = float(np.linalg.norm(g))
+        if self.rho is not None:  # a bound instead of an estimate
+            error = self.rho * float(np.linalg.norm(here.steps**2)) / 6
+            error += here.noise.norm(here.d) / float(np.min(here.steps))
+        gradient = Interval(max(0.0, size - error), size + error)
+        rho = self._rho(here, [])
+        try:
+            finding = self._look(here, gradient, rng)
+            if finding.certified:
+                looked = [g / size] if size > 0 else []
+                rho = self._rho(here, looked if finding.lowest is None else [*looked, finding.lowest])
+        except BudgetExhausted as stop:
+            finding = _undecided(str(stop))
+        return gradient, finding, rho
+
+    def _rho(self, here: Neighbourhood, directions: list[Vector]) -> Trusted:
+        """The rho given, or the largest third derivative seen along the coordinates and these directions, times 3."""
+        if self.rho is not None:
+            return Trusted(self.rho, "given")
+        seen = [here.third_derivative(), *(here.third_along(v) for v in directions)]
+        return Trusted(RHO_SAFETY * max(seen), "estimated")
+
+    def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:
+        if self._finding is not None:
+            return self._finding
+        if gradient.lower > self.gtol:
+            # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
+            free = self.finder(self.failure / 2).free_direction(here, 0.0)
+            return free or _undecided("the gradient alone decides, and the curvature was not looked at")
+        finding = self.finder(self.failure / 2).at(here, rng)
+        if finding.certified and finding.curvature.lower <= 0 and finding.curvature.upper > 2 * self.curvtol:
+            # At least -curvtol, and perhaps positive: ask the same of the Hessian less 3/2 curvtol.
+            lifted = self.finder(self.failure / 2).at(here, rng, shift=1.5 * self.curvtol)
+            if lifted.certified:
+                return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
+        return finding
+
+    def _verdict(
+        self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
+    ) -> Certificate:
+        curvature = finding.curvature
+        verdict: Verdict = "undecided"
+        radius, remedy = None, ""
+        if finding.found:
+            verdict = "saddle"
+        elif gradient.lower > self.gtol:
+            verdict = "not stationary"
+        elif gradient.upper <= self.gtol and finding.certified and curvature.lower >= -self.curvtol:
+            verdict = "second-order"
+            if curvature.lower > 0 and rho * gradient.upper < curvature.lower**2 / 2:
+                verdict, radius = "minimum", 2 * gradient.upper / curvature.lower
+        else:
+            remedy = self._remedy(gradient, curvature)
+        return Certificate(
+            verdict=verdict,
+            gradient=gradient,
+            curvature=curvature,
+            direction=finding.direction,
+            radius=radius,
+            x=x,
+            fun=fun,
+            gtol=self.gtol,
+            curvtol=self.curvtol,
+            failure=self.failure,
+            finder=finding.finder,
+            reason=finding.reason,
+            remedy=remedy,
+            trusted=trusted,
+            scaled=self.x_scale is not None,
+        )
+
+    def _remedy(self, gradient: Interval, curvature: Interval) -> str:
+        parts = []
+        if gradient.upper > self.gtol and math.isfinite(gradient.upper):
+            parts.append(f"gtol={1.1 * gradient.upper:.2g}")
+        if -self.curvtol > curvature.lower > -math.inf:
+            parts.append(f"curvtol={-1.1 * curvature.lower:.2g}")
+        if parts:
+            return f"precision and noise allow {' and '.join(parts)} to be certified here"
+        return "raise maxfev, curvtol or gtol, or lower the noise of f"
+
+    def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+        """The same for a sampled function: half the failure probability for the gradient, half for the curvature."""
+        gradient, fun = Interval(0.0, math.inf), math.nan
+        trusted: dict[str, Trusted] = {}
+        try:
+            unit, half = as_scale(self.x_scale, x), self.failure / 2
+            gradient = sampled_gradient(f, x, unit=unit, gtol=self.gtol, failure=half, rng=rng, noise=self.noise)
+            if gradient.lower > self.gtol:
+                finding = _undecided("the gradient alone decides, and the curvature was not looked at")
+            else:
+                finding, fun, trusted = self._sampled_curvature(f, x, rng)
+        except BudgetExhausted as stop:
+            finding = _undecided(str(stop))
+        if not isinstance(f.samples, int) or f.samples > WHOLE:
+            trusted["samples rarer than"] = Trusted(RARE, "not looked for")
+        rho = trusted["rho"].value if "rho" in trusted else math.inf
+        certificate = self._verdict(x, fun, gradient, finding, trusted, rho)
+        if certificate.radius is not None and certificate.radius > epsilon(x) ** 0.25:
+            return replace(certificate, verdict="second-order", radius=None)  # further than differences have looked
+        return certificate
+
+    def _sampled_curvature(
+        self, f: Oracle, x: Array, rng: np.random.Generator
+    ) -> tuple[Finding, float, dict[str, Trusted]]:
+        if self._finding is not None:
+            return self._finding, math.nan, {}
+        finder = self._sampled_finder()
+        if not isinstance(finder, Minibatch):
+            return finder(f, x, rng), math.nan, {}
+        scale = {"x_scale": self.x_scale, "noise": self.noise}
+        around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, rng=rng, **scale)
+        finding, near, error = finder.look_at_batch(around, rng)
+        rho = self._rho(near, [] if finding.lowest is None else [finding.lowest])
+        return finding, near.f0, {
+            "batch error": Trusted(error, "estimated" if error else "whole sum"),
+            "noise": Trusted(near.noise.level, near.noise.source),
+            "rho": rho,
+        }
+
+    def _sampled_finder(self) -> SampledFinder:
+        if isinstance(self._finder, SampledFinder):
+            return replace(self._finder, delta=self.curvtol, failure=self.failure / 2)
+        kind = SAMPLED_FINDERS.get(self._finder, Minibatch) if isinstance(self._finder, str) else Minibatch
+        return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale, noise=self.noise)
+
+
+def _undecided(reason: str) -> Finding:
+    return Finding(Outcome.UNDECIDED, reason=reason)

@@ -1,0 +1,31 @@
+"""Arguments that `certify` and `minimize` share, checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .curvature.finding import require_positive, require_probability
+from .errors import InvalidSetting
+from .estimators.noise import check_noise
+
+
+def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> None:
+    """Refuse tolerances that cannot be."""
+    require_positive("gtol", gtol)
+    if curvtol is not None:
+        require_positive("curvtol", curvtol)
+    require_probability("failure", failure)
+    check_noise(noise)
+
+
+def refuse_constraints(bounds: Any, constraints: Any) -> None:
+    """Escapade is unconstrained; say what to do instead."""
+    if bounds is not None:
+        raise InvalidSetting(
+            "bounds are not supported: a minimum on a bound has a gradient. Substitute a free variable, such as "
+            "x = low + (high - low) / (1 + exp(-t)), and pass the function of t"
+        )
+    if constraints is not None and not (isinstance(constraints, list | tuple) and len(constraints) == 0):
+        raise InvalidSetting(
+            "constraints are not supported: eliminate them by substitution, or add a smooth penalty to the function"
+        )

@@ -1,0 +1,386 @@
+"""The driver: stopping rules, statuses, progress, history, books, reserves, settings, and what it refuses."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult
+
+import escapade
+from escapade.curvature import Cheapest
+from escapade.errors import InvalidSetting, MissingCapability, NonFiniteValue
+from escapade.methods import PRESETS, ZOGDNCF, ZPSGD
+from escapade.problems import Octopus, OffAxis, StochasticCubic
+from escapade.stopping import Below, Callback, Ending, Iterations, Limits, SmallGradient, Stagnation, Stop
+from escapade.trace import Iterate, Move, Step, Trace
+
+PROBLEM = OffAxis(d=5, seed=0)
+
+
+def solve(**options):
+    return escapade.minimize(PROBLEM, PROBLEM.start, **{"vectorized": True, "rng": 0, **options})
+
+
+def trace(*values, sizes=None):
+    sizes = [None] * len(values) if sizes is None else sizes
+    return Trace([Step(k + 1, Move.DESCENT, v, g, k, {}) for k, (v, g) in enumerate(zip(values, sizes, strict=True))])
+
+
+# Rules
+
+
+def test_rules_by_themselves():
+    assert Below(1.0)(trace(3.0, 1.0))
+    assert not Below(1.0)(trace(3.0, None))
+    assert Iterations(2)(trace(None, None))
+    assert not Iterations(3)(trace(None, None))
+    assert SmallGradient(0.1)(trace(None, sizes=[0.1]))
+    assert not SmallGradient(0.1)(trace(None, sizes=[None]))
+    assert Stagnation(2)(trace(3.0, 1.0, 1.0, 2.0))
+    assert not Stagnation(2)(trace(3.0, 1.0, 0.5, 2.0))
+    assert not Stagnation(2)(trace(3.0, 1.0))
+    assert Stagnation(1, decrease=0.5)(trace(3.0, None, 2.6))
+
+
+def test_rules_combine():
+    low, many = Below(1.0), Iterations(2)
+    assert (low | many)(trace(5.0, 5.0))
+    assert not (low & many)(trace(0.0))
+    assert (low & many)(trace(5.0, 0.0))
+    assert ((low & many) | Iterations(3))(trace(5.0, 5.0, 5.0))
+    assert (low | (lambda trace: True))(trace(5.0))
+
+
+def test_a_rule_ends_a_run():
+    result = solve(method="pagd", stop=Iterations(7) | Below(-1e9))
+    assert result.stop is Stop.RULE
+    assert result.nit == 7
+    assert result.certificate is not None
+    both = solve(method="pagd", stop=Iterations(3) & Iterations(5))
+    assert both.nit == 5
+
+
+def test_a_rule_at_a_minimum_is_a_success():
+    result = solve(method="zo-gd-ncf", stop=SmallGradient(5e-5) & Iterations(20))
+    assert result.success
+    assert result.stop is Stop.CERTIFIED
+
+
+def test_limits_in_their_order():
+    assert Limits().reached(trace(1.0)) is None
+    assert Limits(maxiter=1).reached(trace(1.0)) is Stop.ITERATIONS
+    assert Limits(maxiter=1, maxtime=1e-9).reached(trace(1.0)) is Stop.TIME
+    assert Limits(maxiter=1, rule=Iterations(1)).reached(trace(1.0)) is Stop.RULE
+    assert Limits(maxtime=1e6).reached(trace(1.0)) is None
+
+
+def test_maxtime_ends_a_method_that_asks_for_gradients_alone():
+    """f(x) = x_1 has a gradient for ever, and gradient descent makes no query."""
+    result = escapade.minimize(
+        lambda x: float(x[0]) + 0.5 * float(x[1]) ** 2,
+        np.ones(2),
+        method="neon2-gd",
+        grad=lambda x: np.array([1.0, x[1]]),
+        maxtime=0.2,
+        rng=0,
+    )
+    assert result.stop is Stop.TIME
+    assert result.ngrad > 10
+
+
+# Statuses
+
+
+def test_statuses_are_distinct_sentences():
+    assert len({stop.status for stop in Stop}) == len(Stop)
+    for stop in Stop:
+        assert re.fullmatch(r"[A-Z].*\.", stop.sentence)
+    assert Stop.CERTIFIED.status == 0
+
+
+def test_where_a_method_stops_is_read_off_the_certificate():
+    class Still:
+        name = "still"
+
+        def iterates(self, f, x, rng):
+            yield Iterate(x)
+            return Ending(Stop.FINISHED)
+
+    at = {"saddle": PROBLEM.start, "not stationary": PROBLEM.start + 1.0, "minimum": PROBLEM.minima[0]}
+    stops = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "minimum": Stop.CERTIFIED}
+    for verdict, x in at.items():
+        result = escapade.minimize(PROBLEM, x, method=Still(), vectorized=True, rng=0)
+        assert result.certificate.verdict == verdict
+        assert result.stop is stops[verdict]
+        assert result.success is (verdict == "minimum")
+        assert np.array_equal(result.x, x)
+        assert result.fun == pytest.approx(float(PROBLEM(x)))
+        assert result.constants == {}
+        assert result.method == "still"
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "stop"),
+    [(KeyboardInterrupt, Stop.INTERRUPTED), (ZeroDivisionError, Stop.USER_ERROR)],
+)
+def test_what_happens_while_certifying_is_the_status(misbehave, stop):
+    class Still:
+        name = "still"
+
+        def iterates(self, f, x, rng):
+            f.value(x)
+            yield Iterate(x)
+            return Ending(Stop.FINISHED)
+
+    calls = 0
+
+    def fun(x):
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise misbehave
+        return float(x @ x)
+
+    result = escapade.minimize(fun, np.ones(3), method=Still(), on_error="stop", rng=0)
+    assert result.stop is stop
+    assert result.certificate is None
+    assert result.fun == 3.0
+
+
+def test_time_that_ends_while_certifying():
+    class Still:
+        name = "still"
+
+        def iterates(self, f, x, rng):
+            f.value(x)
+            f.until(-math.inf)
+            yield Iterate(x)
+            return Ending(Stop.FINISHED)
+
+    result = escapade.minimize(lambda x: float(x @ x), np.ones(3), method=Still(), rng=0)
+    assert result.stop is Stop.TIME
+    assert result.fun == 3.0
+
+
+def test_an_error_carries_the_result():
+    with pytest.raises(NonFiniteValue) as caught:
+        escapade.minimize(lambda x: math.inf, np.ones(2), rng=0)
+    assert caught.value.result.stop is Stop.NON_FINITE
+    assert np.array_equal(caught.value.result.x, np.ones(2))
+
+
+# What is shown and kept
+
+
+def test_progress_writes_a_live_line(capsys):
+    result = solve(method="escaping-bfgs", progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.split("\r")
+    assert len(lines) == result.nit + 2
+    assert "escaping-bfgs  iterate 1" in lines[1]
+    assert "queries  descent  f = " in lines[1]
+    assert "|g| = " in lines[2]
+    assert lines[-1] == f"{result.message}\x1b[K\n"
+
+
+def test_silence_is_the_default(capsys):
+    solve(maxfev=300)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_history_is_one_record_an_iterate():
+    result = solve(method="zo-gd-ncf")
+    history = result.history
+    assert isinstance(result, OptimizeResult)
+    assert [step.nit for step in history] == list(range(1, result.nit + 1))
+    assert result.n_escapes == sum(step.move is Move.ESCAPE for step in history) == 1
+    assert history[0].move is Move.ESCAPE
+    assert history[-1].grad_norm < history[1].grad_norm
+    for step in history:
+        assert step.nfev == sum(step.by_purpose.values()) <= result.nfev
+        assert step.x.shape == (5,)
+    assert np.array_equal(history[-1].x, result.x)
+    assert set(history.plain()[0]) == {"nit", "move", "fun", "grad_norm", "nfev", "by_purpose", "x"}
+
+
+def test_the_books_by_purpose():
+    result = solve(method="zo-gd-ncf")
+    assert sum(result.nfev_by_purpose.values()) == result.nfev
+    assert set(result.nfev_by_purpose) == {"setup", "check", "curvature", "escape", "certificate"}
+    assert result.ngrad == 0
+    assert 0 < result.nrounds <= result.ncalls < result.nfev
+    assert result.fun_best <= result.fun
+
+
+def test_constants_are_named():
+    result = solve(method="zo-gd-ncf", curvtol=0.1)
+    assert set(result.constants) == {"ell"}
+    assert 1 < result.constants["ell"] < 10
+    assert "estimated   ell " in str(result)
+
+
+def test_printing():
+    text = str(solve())
+    for word in ("message", "success     True", "fun", "method", "queries", "certificate", "verdict     minimum"):
+        assert word in text
+    assert repr(solve(maxfev=3)).startswith("message     The budget")
+
+
+# Settings and budgets
+
+
+def test_unknown_methods_are_named():
+    with pytest.raises(InvalidSetting, match=r"method='bfgs' must be a method object or one of auto, "):
+        solve(method="bfgs")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gtol": 0.0},
+        {"curvtol": -1.0},
+        {"failure": 1.0},
+        {"maxiter": 0},
+        {"maxtime": -1.0},
+        {"maxfev": 2.5},
+        {"on_error": "ignore"},
+        {"noise": -1.0},
+        {"x_scale": [1.0, 2.0]},
+    ],
+)
+def test_bad_settings_are_refused(options):
+    with pytest.raises(InvalidSetting, match=next(iter(options))):
+        solve(**options)
+
+
+def test_bounds_and_constraints_are_refused():
+    with pytest.raises(InvalidSetting, match="bounds are not supported"):
+        solve(bounds=[(0, 1)] * 5)
+    with pytest.raises(InvalidSetting, match="constraints are not supported"):
+        solve(constraints={"type": "eq"})
+    assert solve(constraints=()).success
+
+
+def test_capabilities_that_lack():
+    with pytest.raises(MissingCapability, match="samples"):
+        solve(method="zo-sgd-ncf")
+    with pytest.raises(MissingCapability, match="grad="):
+        solve(method="neon2-gd")
+
+
+def test_a_method_object_runs_on_exactly_its_settings():
+    method = ZOGDNCF(
+        epsilon=1e-2, delta=0.1, eta=0.05, finder=Cheapest(delta=0.1), mu_check=1e-4, mu_step=1e-5, rho=1.0, K=3
+    )
+    seen = []
+
+    def fun(x):
+        seen.append(x.copy())
+        return float(PROBLEM(x))
+
+    x0 = PROBLEM.start + 0.5
+    result = escapade.minimize(fun, x0, method=method, maxfev=4 * 5 * 3, rng=0)
+    assert result.nit == 3
+    assert result.nfev_by_purpose == {"check": 30, "descent": 30}
+    assert np.allclose(seen[0] - x0, 1e-4 * np.eye(5)[0])
+    assert np.allclose(seen[10] - x0, 1e-5 * np.eye(5)[0])
+    assert np.allclose(result.history[0].x, x0 - 0.05 * PROBLEM.gradient(x0), atol=1e-6)
+    assert result.constants == {}
+    assert result.method == "zo-gd-ncf"
+
+
+def test_the_methods_own_limit_is_a_status():
+    method = ZOGDNCF(epsilon=1e-2, delta=0.1, eta=1e-3, finder=Cheapest(delta=0.1), mu_check=1e-4, K=2)
+    result = escapade.minimize(PROBLEM, PROBLEM.start + 0.5, method=method, vectorized=True, rng=0)
+    assert result.stop is Stop.ITERATIONS
+    assert result.certificate.verdict == "not stationary"
+
+
+def test_a_reserve_is_kept_for_methods_without_a_finder():
+    result = solve(method="zpsgd", maxfev=3000)
+    assert result.nfev <= 3000
+    assert result.certificate is not None
+    assert result.nfev_by_purpose["certificate"] > 0
+    endless = ZPSGD(eta=0.05, r=1e-5, m=5, sigma=1e-5)
+    for maxfev in (100, 400, 6000):
+        result = solve(method=endless, maxfev=maxfev)
+        assert result.nfev <= maxfev
+        if maxfev == 6000:
+            assert result.success
+            assert np.array_equal(result.x, result.history[-1].x)
+        else:
+            assert result.stop is Stop.BUDGET
+
+
+def test_without_a_certificate_the_best_point_is_returned():
+    values = []
+
+    def fun(x):
+        values.append(float(PROBLEM(x)))
+        return values[-1]
+
+    for maxfev in (200, 330, 360):
+        values.clear()
+        result = escapade.minimize(fun, PROBLEM.start, maxfev=maxfev, rng=0)
+        if result.certificate is None:
+            assert result.fun == min(values) == float(PROBLEM(result.x))
+
+
+def test_one_failure_probability_for_the_run():
+    result = solve(failure=0.02)
+    assert result.certificate.failure <= 0.02
+
+
+def test_sampled_functions():
+    problem = StochasticCubic(d=5, n=100)
+    options = {"samples": 100, "vectorized": True, "gtol": 0.1, "curvtol": 0.3, "rng": 0}
+    result = escapade.minimize(problem.sample_value, np.zeros(5), method="zo-scsg-ncf", **options)
+    assert result.success
+    assert result.fun == pytest.approx(float(problem(result.x)), abs=1e-12)
+    assert result.fun == pytest.approx(problem.minimum, rel=0.02)
+    assert result.x_best is None
+    assert set(result.constants) >= {"ell", "sigma", "rho"}
+    spent = escapade.minimize(problem.sample_value, np.zeros(5), method="zo-scsg-ncf", maxfev=30_000, **options)
+    assert spent.stop is Stop.BUDGET
+    assert math.isnan(spent.fun)
+
+
+def test_sampled_functions_keep_a_quarter_for_the_certificate():
+    problem = StochasticCubic(d=5, n=100)
+    options = {"samples": 100, "vectorized": True, "gtol": 0.1, "curvtol": 0.3, "rng": 0, "maxfev": 600_000}
+    result = escapade.minimize(problem.sample_value, np.full(5, 0.3), method="zo-scsg", **options)
+    assert result.nfev <= 600_000
+    assert result.certificate is not None
+    assert result.certificate.verdict != "undecided"
+
+
+def test_the_start_may_be_a_list_of_integers():
+    result = escapade.minimize(lambda x: float((x - 0.5) @ (x - 0.5)), [1, 2], rng=0)
+    assert result.success
+    assert np.allclose(result.x, 0.5, atol=1e-4)
+
+
+def test_callbacks_signature_is_read_once():
+    class Counting:
+        def __init__(self):
+            self.count = 0
+
+        def __call__(self, intermediate_result):
+            self.count += 1
+
+    callback = Counting()
+    assert Callback(callback).by_name
+    assert not Callback(lambda xk: None).by_name
+    assert solve(method="zo-gd-ncf", callback=callback).nit == callback.count
+
+
+def test_every_preset_names_its_method():
+    problem = Octopus(d=2)
+    result = escapade.minimize(problem, problem.start, method="pagd", vectorized=True, rng=0)
+    assert result.method == "pagd"
+    assert set(PRESETS) >= {
+        *("auto", "zo-gd-ncf", "zo-sgd-ncf", "zo-scsg-ncf", "zo-spider-ncf", "zo-spider", "zo-scsg"),
+        *("zpsgd", "pagd", "rspi", "neon2-gd", "zo-scrn"),
+    }
