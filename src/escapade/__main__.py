@@ -31,8 +31,8 @@ def main() -> None:
     results = [minimize(problem, start, method=method, curvtol=delta, vectorized=True, rng=0) for method in METHODS]
     for result in results:
         report = "success" if result.success else "failure"
-        verdict = "none" if result.certificate is None else result.certificate.verdict
-        print(f"{result.method:14} {result.fun:10.3f}  {report:12} {result.nfev:8}   {verdict}")
+        shown = "nothing" if result.certificate is None else result.certificate.verdict
+        print(f"{result.method:14} {result.fun:10.3f}  {report:12} {result.nfev:8}   {shown}")
     print(f"\nHow {METHODS[0]} went down:")
     for step in results[0].history:
         fun = float(problem(step.x))

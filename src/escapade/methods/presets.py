@@ -111,7 +111,8 @@ def _named(c: Constants, **more: float) -> dict[str, float]:
 
 
 def gd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """Theorem 4's step sizes with ell estimated; the paper's own finder; escapes by line search."""
+    """Step 1 / (4 ell) as in Theorem 4, and for Option II 1 / (2 d ell), four times the theorem's; the paper's own
+    finder; escapes by line search."""
     c = deterministic(f, x, rng, goal)
     finder = ZONCFDeterministic(delta=goal.curvtol, failure=goal.failure, ell=c.ell, noise=goal.noise)
     d = x.shape[0]
@@ -181,7 +182,8 @@ def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
 
 
 def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """Theorem 3's step and batch with ell and sigma estimated; the minibatch finder, the cheaper of the two."""
+    """Theorem 3's step and batch with ell and sigma estimated (for Option II, sixteen times its step); the minibatch
+    finder, the cheaper of the two."""
     c = stochastic(f, x, rng, goal)
     method = ZOSGDNCF(
         delta=goal.curvtol,
