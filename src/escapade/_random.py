@@ -10,9 +10,9 @@ from ._array import Array, like
 from .errors import InvalidSetting
 
 
-def gauss(rng: np.random.Generator, x: Array) -> Array:
-    """A standard normal vector shaped like x."""
-    return like(rng.standard_normal(x.shape[0]), x)
+def gausses(rng: np.random.Generator, x: Array, count: int) -> Array:
+    """`count` independent standard normal vectors, as rows."""
+    return like(rng.standard_normal((count, x.shape[0])), x)
 
 
 def sphere(rng: np.random.Generator, x: Array) -> Array:

@@ -23,7 +23,7 @@ from .stopping import Callback, Ending, Limits, Rule, Stop
 from .trace import Iterate, Trace
 from .validation import check_tolerances, refuse_constraints
 
-QUIET = (Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR)
+QUIET = (Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR)
 """Endings after which nothing more may be asked of the function (a budget may have been set aside)."""
 
 VALUE_SAMPLES = 10_000
@@ -160,7 +160,7 @@ class _Run:
                     ending: Ending = end.value
                     return ending
                 self._record(iterate, name)
-                stop = self.limits.reached(self.trace)
+                stop = self.limits.reached(self.trace, self.f.best[1])
                 if stop is not None:
                     return Ending(stop)
         except (OracleError, KeyboardInterrupt) as error:

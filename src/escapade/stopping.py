@@ -173,6 +173,10 @@ class Callback:
         return False
 
 
+BOTTOMLESS = -1e25
+"""A function that falls below this is taken to be unbounded below."""
+
+
 @dataclass
 class Limits:
     """What ends a run from outside: asked after every iterate."""
@@ -191,8 +195,10 @@ class Limits:
             require_positive("maxtime", self.maxtime)
             self.deadline = time.monotonic() + self.maxtime
 
-    def reached(self, trace: Trace) -> Stop | None:
-        """The first limit reached, if any."""
+    def reached(self, trace: Trace, best: float | None) -> Stop | None:
+        """The first limit reached, if any, with the best value seen."""
+        if best is not None and best < BOTTOMLESS:
+            return Stop.UNBOUNDED
         if self.callback is not None and self.callback(trace[-1]):
             return Stop.CALLBACK
         if self.rule is not None and self.rule(trace):

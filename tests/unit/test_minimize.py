@@ -68,11 +68,19 @@ def test_a_rule_at_a_minimum_is_a_success():
 
 
 def test_limits_in_their_order():
-    assert Limits().reached(trace(1.0)) is None
-    assert Limits(maxiter=1).reached(trace(1.0)) is Stop.ITERATIONS
-    assert Limits(maxiter=1, maxtime=1e-9).reached(trace(1.0)) is Stop.TIME
-    assert Limits(maxiter=1, rule=Iterations(1)).reached(trace(1.0)) is Stop.RULE
-    assert Limits(maxtime=1e6).reached(trace(1.0)) is None
+    assert Limits().reached(trace(1.0), None) is None
+    assert Limits(maxiter=1).reached(trace(1.0), 0.0) is Stop.ITERATIONS
+    assert Limits(maxiter=1, maxtime=1e-9).reached(trace(1.0), 0.0) is Stop.TIME
+    assert Limits(maxiter=1, rule=Iterations(1)).reached(trace(1.0), 0.0) is Stop.RULE
+    assert Limits(maxtime=1e6).reached(trace(1.0), 0.0) is None
+    assert Limits(maxiter=1).reached(trace(1.0), -1e30) is Stop.UNBOUNDED
+
+
+@pytest.mark.parametrize("method", ["auto", "zo-gd-ncf"])
+def test_a_function_without_a_bottom_is_called_so(method):
+    result = escapade.minimize(lambda x: -x @ x, [1.0, 2.0], method=method, rng=0, maxtime=60)
+    assert result.stop is Stop.UNBOUNDED
+    assert not result.success
 
 
 def test_maxtime_ends_a_method_that_asks_for_gradients_alone():

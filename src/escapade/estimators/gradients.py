@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, like, namespace, to_numpy
-from .._random import gauss, spheres
+from .._random import gausses, spheres
 from ..oracle import Oracle, axes, central, point, points
 
 Steps = float | NDArray[np.float64]
@@ -71,8 +71,7 @@ def gauss_gradient(f: Oracle, x: Array, sigma: float, rng: np.random.Generator, 
 
     Queries: m + 1
     """
-    xp = namespace(x)
-    z = sigma * xp.stack([gauss(rng, x) for _ in range(m)])
+    z = sigma * gausses(rng, x, m)
     values = f(points(x[None, :] + z) + point(x))
     slopes = like((values[:m] - values[m]) / (m * sigma**2), x)
-    return xp.sum(slopes[:, None] * z, axis=0)
+    return namespace(x).sum(slopes[:, None] * z, axis=0)

@@ -229,7 +229,11 @@ class Oracle:
         self.ledger.gradients += self._weight()
         batch = () if self.batch is None else (self.batch.ids,)
         unit = 1.0 if self.unit is None else self.unit
-        g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64)
+        try:
+            g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64)
+        except Exception as error:
+            failed = EvaluationFailed(f"grad raised {type(error).__name__}: {error}", x)
+            raise self._with_best(failed) from error
         if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
             what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
             raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, but returned {what}", x)

@@ -1,0 +1,134 @@
+"""Functions made to deceive `certify`; each of them once did."""
+
+import numpy as np
+import pytest
+
+from escapade import certify
+from escapade.errors import InvalidSetting
+
+HOLDS = {"minimum", "second-order"}
+
+DECEPTIONS = {
+    # The third derivative at x is zero and there is no minimiser anywhere near.
+    "tilted quartic": (lambda x: 0.05 * x[0] ** 2 - 1e4 * x[0] ** 4 + 9e-5 * x[0], [0.0], {"minimum"}, {}),
+    "mixed cubic": (
+        lambda x: 0.05 * x[0] ** 2 + 0.045 * x[1] ** 2 + 50 * x[0] ** 2 * x[1] + 9e-5 * x[0],
+        [0.0, 0.0],
+        {"minimum"},
+        {},
+    ),
+    "tilted |x|^3": (lambda x: 0.05 * x[0] ** 2 - 20 * abs(x[0]) ** 3 + 9e-5 * x[0], [0.0], {"minimum"}, {}),
+    "tilted well": (lambda x: -1e-7 * np.exp(-x[0] ** 2 / 2e-6) + 9e-5 * x[0], [0.0], {"minimum"}, {}),
+    "washboard": (lambda x: -np.cos(x[0]) + 1.05 * x[0], [0.0], {"minimum"}, {"gtol": 2.0, "curvtol": 0.1}),
+    # Saddles that coarse values hide.
+    "float32 values": (lambda x: np.float32(100 + x[0] ** 2 - x[1] ** 2), [0.0, 0.0], HOLDS, {}),
+    "float32 in disguise": (lambda x: float(np.float32(100 + x[0] ** 2 - x[1] ** 2)), [0.0, 0.0], HOLDS, {}),
+    "rounded to 1e-6": (lambda x: round(x[0] ** 2 - x[1] ** 2, 6), [0.0, 0.0], HOLDS, {}),
+    "cancellation": (lambda x: (1e10 + x[0] ** 2 - x[1] ** 2) - 1e10, [0.0, 0.0], HOLDS, {}),
+    "rounded, d = 20": (lambda x: round(float(x @ x - 2 * x[0] ** 2), 6), np.zeros(20), HOLDS, {}),
+    # Structure shorter than the steps that a large offset asks for.
+    "ripple in the slope": (lambda x: 1e6 + 0.5 * x[0] ** 2 + 1e-6 * np.sin(400 * x[0]), [0.0], HOLDS, {}),
+    "ripple in the curvature": (lambda x: 1e6 + 0.5 * x[0] ** 2 + 2e-6 * np.cos(1000 * x[0]), [0.0], HOLDS, {}),
+    "short ripple": (lambda x: 1e3 + 0.5 * x[0] ** 2 + 1e-7 * np.sin(1e4 * x[0]), [0.0], HOLDS, {}),
+    # A jump of the curvature, and Hessians that are only Hölder.
+    "hinge": (lambda x: max(0.0, x[0]) ** 2 + 0.05 * x[0] ** 2, [-1e-5], {"not stationary"}, {}),
+    "Hölder ridge": (
+        lambda x: -5 * abs(x[0] + x[1]) ** 2.5 + (x[0] - x[1]) ** 2,
+        [0.0, 0.0],
+        {"saddle", "minimum"},
+        {},
+    ),
+    # One sample among many.
+    "one curved sample": (
+        lambda x, ids: 0.5 * x @ x - 100 * np.mean(ids == 7) * x[0] ** 2,
+        np.zeros(3),
+        HOLDS,
+        {"samples": 100},
+    ),
+    "one steep sample": (
+        lambda x, ids: 0.5 * x @ x + 10 * np.mean(ids == 7) * x[0],
+        np.zeros(3),
+        HOLDS,
+        {"samples": 1000},
+    ),
+    "one sample in twenty": (
+        lambda x, ids: 0.5 * x @ x - 20 * np.mean(ids < 500) * x[0] ** 2,
+        np.zeros(3),
+        HOLDS,
+        {"samples": 10_000},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECEPTIONS)
+def test_it_is_not_deceived(name):
+    fun, x, wrong, options = DECEPTIONS[name]
+    for seed in range(2 if "samples" in options else 6):
+        assert certify(fun, np.asarray(x), rng=seed, **options).verdict not in wrong
+
+
+def test_intervals_hold_at_a_hinge():
+    for seed in range(10):
+        x = -(10.0 ** np.random.default_rng(seed).uniform(-6, -4))
+        c = certify(lambda z: max(0.0, z[0]) ** 2 + 0.05 * z[0] ** 2, [x], rng=seed)
+        assert c.gradient.lower <= 0.1 * abs(x) <= c.gradient.upper
+
+
+def test_float32_points_far_from_zero():
+    centre = np.float32(1000)
+    c = certify(lambda x: np.float32(0.2) * (1 - np.cos(x[0] - centre)), np.array([1000], np.float32), rng=0)
+    assert c.verdict in HOLDS | {"undecided"}
+    assert c.curvature.lower <= 0.2 <= c.curvature.upper
+
+
+def test_a_function_that_overflows_off_its_scale_is_not_an_error():
+    with np.errstate(over="ignore"):
+        c = certify(lambda x: float(np.sum(np.cosh(1e5 * x) - 1)), np.zeros(3), rng=0)
+    assert c.curvature.lower <= 1e10 <= c.curvature.upper
+
+
+def test_rosenbrock_has_a_minimum():
+    def rosenbrock(x):
+        return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+    assert certify(rosenbrock, np.ones(10), rng=0).verdict == "minimum"
+
+
+def test_a_scale_beyond_reason_is_refused():
+    with pytest.raises(InvalidSetting, match="1e-100 and 1e100"):
+        certify(lambda x: x @ x, np.zeros(3), x_scale=1e150)
+
+
+PHI = [
+    (np.sin, np.cos, lambda t: -np.sin(t)),
+    (lambda t: t * t, lambda t: 2 * t, lambda t: 2 + 0 * t),
+    (lambda t: t**4 / 12, lambda t: t**3 / 3, lambda t: t * t),
+    (lambda t: np.exp(-t * t), lambda t: -2 * t * np.exp(-t * t), lambda t: (4 * t * t - 2) * np.exp(-t * t)),
+    (np.tanh, lambda t: 1 / np.cosh(t) ** 2, lambda t: -2 * np.tanh(t) / np.cosh(t) ** 2),
+]
+
+
+def test_random_ridge_functions():
+    """Sums of ridge functions with exact gradients and Hessians, stationary points among them: every claim is true."""
+    for seed in range(60):
+        rng = np.random.default_rng([99, seed])
+        d = int(rng.integers(1, 9))
+        m = 2 * d + 3
+        W = rng.standard_normal((m, d)) * np.exp(rng.uniform(-2, 2, (m, 1))) / np.sqrt(d)
+        b, a, kind = rng.standard_normal(m), rng.standard_normal(m), rng.integers(0, len(PHI), m)
+        offset = float(rng.choice([0, 10, 1e3, 1e6]))
+
+        def layer(x, order, W=W, b=b, kind=kind):
+            t = x @ W.T + b
+            return np.stack([PHI[k][order](t[..., i]) for i, k in enumerate(kind)], axis=-1)
+
+        x = rng.standard_normal(d)
+        for _ in range(30):  # Newton, towards a stationary point if it likes
+            g, H = W.T @ (a * layer(x, 1)), (W.T * (a * layer(x, 2))) @ W
+            step = np.linalg.lstsq(H, g, rcond=None)[0]
+            x = x - step * min(1.0, 0.5 / np.linalg.norm(step)) if np.linalg.norm(step) > 1e-15 else x
+        g, low = np.linalg.norm(W.T @ (a * layer(x, 1))), np.linalg.eigvalsh((W.T * (a * layer(x, 2))) @ W)[0]
+        c = certify(lambda X: layer(X, 0) @ a + offset, x, vectorized=True, gtol=1e-2, curvtol=0.1, rng=seed)  # noqa: B023
+        assert c.gradient.lower - 1e-12 <= g <= c.gradient.upper + 1e-12
+        assert c.curvature.lower - 1e-8 <= low <= c.curvature.upper + 1e-8
+        assert not (c.verdict == "minimum" and low <= 0)
