@@ -97,7 +97,7 @@ class Certifier:
         size = float(np.linalg.norm(g))
         if self.rho is not None:  # a bound instead of an estimate
             error = self.rho * float(np.linalg.norm(here.steps**2)) / 6
-            error += here.noise.norm(here.d) / float(np.min(here.steps))
+            error += 1.5 * here.noise.norm(here.d) / float(np.min(here.steps))
         gradient = Interval(max(0.0, size - error), size + error)
         rho = self._rho(here, [])
         try:
@@ -188,7 +188,8 @@ class Certifier:
                 finding, fun, trusted = self._sampled_curvature(f, x, rng)
         except BudgetExhausted as stop:
             finding = _undecided(str(stop))
-        if not isinstance(f.samples, int) or f.samples > WHOLE:
+        whole = isinstance(f.samples, int) and f.samples <= WHOLE
+        if not whole or not isinstance(self._sampled_finder(), Minibatch):
             trusted["samples rarer than"] = Trusted(RARE, "not looked for")
         rho = trusted["rho"].value if "rho" in trusted else math.inf
         certificate = self._verdict(x, fun, gradient, finding, trusted, rho)
@@ -200,7 +201,7 @@ class Certifier:
         self, f: Oracle, x: Array, rng: np.random.Generator
     ) -> tuple[Finding, float, dict[str, Trusted]]:
         if self._finding is not None:
-            return self._finding, math.nan, {}
+            return self._finding, math.nan, {"the search's variances": Trusted(RARE, "estimated from samples")}
         finder = self._sampled_finder()
         if not isinstance(finder, Minibatch):
             return finder(f, x, rng), math.nan, {}

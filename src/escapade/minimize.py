@@ -157,8 +157,7 @@ class _Run:
                 try:
                     iterate = next(run)
                 except StopIteration as end:
-                    ending: Ending = end.value
-                    return ending
+                    return Ending(end.value.stop, end.value.finding)
                 self._record(iterate, name)
                 stop = self.limits.reached(self.trace, self.f.best[1])
                 if stop is not None:
@@ -194,7 +193,9 @@ class _Run:
             certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng)
         else:
             certificate = self.certifier(f, self.x, self.rng)
-        certificate = replace(certificate, failure=2 * self.goal.failure)  # the method's searches spent the other half
+        # The method's searches spent what its finder carries: half of what was asked for, if it was configured by name.
+        spent = getattr(getattr(self.method, "finder", None), "failure", self.goal.failure)
+        certificate = replace(certificate, failure=self.goal.failure + max(self.goal.failure, spent))
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

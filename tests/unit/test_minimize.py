@@ -392,3 +392,13 @@ def test_every_preset_names_its_method():
         *("auto", "zo-gd-ncf", "zo-sgd-ncf", "zo-scsg-ncf", "zo-spider-ncf", "zo-spider", "zo-scsg"),
         *("zpsgd", "pagd", "rspi", "neon2-gd", "zo-scrn"),
     }
+
+
+def test_a_certificate_states_what_a_given_finder_spent():
+    """A method object may carry a finder of less confidence than was asked for; the certificate says so."""
+    problem = OffAxis(d=4, seed=0)
+    constants = {"ell": problem.ell, "rho": problem.rho, "Delta_f": 3.0, "d": 4, "epsilon": 1e-2, "delta": 0.1}
+    method = escapade.theory.theorem_4(**constants, p=0.1).method()
+    result = escapade.minimize(problem, problem.start, method=method, gtol=1e-2, curvtol=0.1, vectorized=True, rng=0)
+    assert result.success
+    assert result.certificate.failure >= 0.1

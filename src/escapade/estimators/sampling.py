@@ -72,7 +72,8 @@ class SampledNeighbourhood:
         """
         unit = as_scale(x_scale, x)
         pilot = f.draw(GLANCE, rng)
-        level = rounding(x, abs(f.tagged("check").on(pilot).value(x)))
+        f0 = f.tagged("check").on(pilot).value(x)
+        level = rounding(x, abs(f0), f.precision)
         if isinstance(noise, int | float | np.number):
             level = max(level, 3 * float(noise))
         steps = curvature_steps(x, unit, level, delta) / unit
@@ -217,7 +218,7 @@ def sampled_gradient(
     f = f.tagged("check")
     pilot = f.draw(pilot_size(failure), rng).ids
     f0 = f.on(Batch(pilot)).value(x)
-    level = rounding(x, abs(f0))
+    level = rounding(x, abs(f0), f.precision)
     if isinstance(noise, int | float | np.number):
         level = max(level, 3 * float(noise))
     h = gradient_steps(x, unit, level)

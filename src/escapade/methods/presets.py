@@ -66,13 +66,14 @@ class Constants:
     mu: Vector
     sigma2: float = 0.0
     rho: float = 0.0
+    sampled: bool = False
     noise: float = 0.0
 
 
 def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
     """ell from six Lanczos products, steps from the noise.
 
-    Queries: 4*d + 10 and 12*d + 12
+    Queries: 4*d + 26 and 12*d + 12 (fewer products if d < 6)
     """
     f = f.tagged("setup", pin=True)
     here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
@@ -91,23 +92,22 @@ def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
 def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
     """The same on a batch, and the variance of the gradient from a pilot.
 
-    Queries: 256 times those of the deterministic ones, and 2*d * 64
+    Queries: 256 times those of the deterministic ones (n times if n is less), and 2*d * 64
     """
     if f.samples is None:
         raise MissingCapability("this method is stochastic: pass samples=n or samples='stream'")
     f = f.tagged("setup", pin=True)
     on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
-    mu = gradient_steps(x, np.ones(x.shape[0]), rounding(x, 1.0))
+    mu = on_batch.mu
     pilot = [coord_gradient(f.on(Batch(np.array([i]))), x, mu) for i in f.draw(PILOT, rng).ids]
     spread = np.stack([to_numpy(g).astype(np.float64) for g in pilot])
     sigma2 = 1.5 * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
-    return Constants(on_batch.ell, mu, sigma2, rho=max(on_batch.rho, 2 * goal.curvtol))
+    return Constants(on_batch.ell, mu, sigma2, max(on_batch.rho, 2 * goal.curvtol), sampled=True)
 
 
-def _named(c: Constants, **more: float) -> dict[str, float]:
-    sampled = {"sigma": math.sqrt(c.sigma2), "rho": c.rho} if c.sigma2 else {}
-    return {"ell": c.ell, **sampled, **more}
+def _named(c: Constants) -> dict[str, float]:
+    return {"ell": c.ell} | ({"sigma": math.sqrt(c.sigma2), "rho": c.rho} if c.sampled else {})
 
 
 def gd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
@@ -200,7 +200,7 @@ def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: i
 
 def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
     """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
-    Option II: b = d, the least its lemma allows, and the lemma's step."""
+    Option II: b at least d, which its lemma asks for, and the lemma's step."""
     c = stochastic(f, x, rng, goal)
     d = x.shape[0]
     n = f.samples if isinstance(f.samples, int) else math.inf
@@ -215,7 +215,7 @@ def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: 
 
 
 def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
-    """Theorem 6 promises 3 epsilon~: epsilon~ is a third of gtol, and its logarithm, which makes batches of 10^9, is
+    """Theorem 8 promises 3 epsilon~: epsilon~ is a third of gtol, and its logarithm, which makes batches of 10^9, is
     left out: what is returned is certified afterwards. n_0 is 1: steps grow and batches shrink with it alike, so
     that a larger one only costs more where the whole sum is smaller than a batch."""
     c = stochastic(f, x, rng, goal)
@@ -235,8 +235,8 @@ def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Z
 def spider_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """The theorem promises 2 delta: the finder is given half of curvtol."""
     inner, constants = spider(f, x, rng, goal)
-    finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure)
-    return ZOSPIDERNCF(delta=goal.curvtol, rho=constants.get("rho", 1.0), spider=inner, finder=finder), constants
+    finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure, noise=goal.noise)
+    return ZOSPIDERNCF(delta=goal.curvtol, rho=constants["rho"], spider=inner, finder=finder), constants
 
 
 def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -261,6 +261,11 @@ def scipy_escaping(
     ), _named(c)
 
 
+def default(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """BFGS with the cheapest finder; ZO-SCSG-NCF, the cheapest of the stochastic methods, if there are samples."""
+    return scipy_escaping(f, x, rng, goal) if f.samples is None else scsg_ncf(f, x, rng, goal)
+
+
 SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
     "Nelder-Mead": {"adaptive": True, "xatol": 1e-8, "fatol": 1e-12, "maxiter": 100_000, "maxfev": 100_000},
     "Powell": {"xtol": 1e-8, "ftol": 1e-14},
@@ -280,7 +285,7 @@ def _finder(goal: Goal) -> Minibatch:
 
 
 PRESETS: dict[str, Preset] = {
-    "auto": scipy_escaping,
+    "auto": default,
     "zo-gd-ncf": gd_ncf,
     "zo-gd-ncf-ii": partial(gd_ncf, option=2),
     "zo-sgd-ncf": sgd_ncf,
