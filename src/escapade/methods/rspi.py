@@ -46,11 +46,11 @@ class RSPI:
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         fx, sigma_1 = f.value(x), self.sigma_1
         for k in count() if self.K is None else range(self.K):                  # line 3
-            before = fx
+            x_k, before = x, fx
             x, fx = self._best(f, x, fx, sigma_1 * sphere(rng, x))              # lines 4, 5
             yield Iterate(x, Move.SEARCH, fun=fx)
             if self.form == "printed" or fx == before:
-                s = self._dfpi(f.tagged("curvature"), x, rng)                   # line 6
+                s = self._dfpi(f.tagged("curvature"), x_k, rng)                 # line 6
                 x, fx = self._best(f.tagged("escape"), x, fx, self.sigma_2 * s)    # line 7
                 yield Iterate(x, Move.ESCAPE, fun=fx)
             if (k + 1) % self.every == 0:                                       # line 8
