@@ -157,7 +157,7 @@ class _Run:
                 try:
                     iterate = next(run)
                 except StopIteration as end:
-                    return Ending(end.value.stop, end.value.finding)
+                    return Ending(end.value.stop, end.value.finding if hasattr(method, "finder") else None)
                 self._record(iterate, name)
                 stop = self.limits.reached(self.trace, self.f.best[1])
                 if stop is not None:

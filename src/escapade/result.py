@@ -71,7 +71,7 @@ class Result(OptimizeResult):
             fun = certificate.fun
             if certificate.holds:
                 stop = Stop.CERTIFIED
-            elif stop in (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED):
+            elif stop in (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED, Stop.NOT_STATIONARY):
                 stop = VERDICTS[certificate.verdict]
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best

@@ -173,7 +173,7 @@ class Callback:
         return False
 
 
-BOTTOMLESS = -1e25
+BOTTOMLESS = -1e20
 """A function that falls below this is taken to be unbounded below."""
 
 

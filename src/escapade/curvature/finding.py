@@ -15,6 +15,8 @@ from ..errors import BudgetExhausted, InvalidSetting
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from ..oracle import Oracle
 
+FLAT = "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
+
 ANYWHERE = Interval(-math.inf, math.inf)
 
 
@@ -77,7 +79,8 @@ class Finder(ABC):
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Finding:
         """Look for negative curvature at x; a budget that runs out is an undecided answer."""
         try:
-            return self.at(self.look(f, x, rng), rng)
+            here = self.look(f, x, rng)
+            return self.undecided(FLAT) if here.flat else self.at(here, rng)
         except BudgetExhausted as stop:
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
 

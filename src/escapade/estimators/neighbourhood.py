@@ -13,7 +13,7 @@ from ..oracle import Oracle, point, some_axes
 from . import noise as noise_
 from .noise import Noise
 from .rows import Interval, Rows, Vector
-from .steps import LONGEST, curvature_steps, power_of_two
+from .steps import curvature_steps, longest, power_of_two
 
 __all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
 
@@ -22,6 +22,8 @@ __all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
 class Neighbourhood(Rows):
     """f around x, measured."""
 
+    flat: bool = False
+    """Whether f did not change at all over the longest steps: then nothing can be said of it."""
     _table: Vector = field(default_factory=lambda: np.zeros(0))
     _unit: float = 0.0
 
@@ -68,10 +70,10 @@ class Neighbourhood(Rows):
         """
         stretch = 1.0
         self.noise = self._seen_noise(known, auto=auto)
-        longest = power_of_two(LONGEST * np.maximum(1.0, np.abs(to_numpy(self.x).astype(np.float64)) / self.unit))
+        most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):
             fitting = curvature_steps(self.x, self.unit, self.noise.level, self.curvtol) / self.unit
-            self.steps = np.minimum(stretch * fitting, longest)
+            self.steps = np.minimum(stretch * fitting, most)
             self._rows.clear()
             try:
                 change = np.abs(np.concatenate([*self.row(1.0), *self.row(2.0)]) - self.f0)
@@ -80,7 +82,8 @@ class Neighbourhood(Rows):
                     raise
                 stretch /= 64
                 continue
-            if not np.any(change) and np.any(self.steps < longest):
+            self.flat = not np.any(change)
+            if self.flat and np.any(self.steps < most):
                 stretch *= 16
                 continue
             before, self.noise = self.noise, self._seen_noise(known, auto=auto)
@@ -109,7 +112,11 @@ class Neighbourhood(Rows):
         values that are all multiples of one change are: a table alone may be a parabola, and rows a few multiples of
         one curvature, but not both together.
         """
+        steps = np.diff(self._table)
         if len(np.unique(self._table)) > 3:
+            large = np.abs(steps[steps != 0])
+            if len(large) < len(steps) and np.min(large) > 8 * floor:  # neighbours that agree to the bit: a staircase
+                return float(np.min(large))
             return noise_.quantum(seen, floor) or 0.0
         change = np.abs(seen - self.f0)
         change = change[change > 8 * floor]

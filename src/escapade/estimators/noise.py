@@ -68,13 +68,16 @@ def quantum(values: NDArray[np.float64], floor: float) -> float | None:
 
     A function that rounds its result, or passes it through a shorter float, shows that unit and not a noise.
     """
-    away = np.unique(np.abs(values - values[0]))
-    away = away[away > 0]
-    if len(away) < 3 or away[0] <= 8 * floor:
+    gaps = np.diff(np.unique(values))
+    gaps = gaps[gaps > 8 * floor]
+    if len(gaps) < 3:
         return None
-    count = away / away[0]
-    off = np.abs(count - np.round(count)) > 0.01
-    return None if np.any(off[count < 1e4]) else float(away[0])
+    for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
+        count = part * gaps / np.min(gaps)
+        off = np.abs(count - np.round(count)) > 0.01
+        if not np.any(off[count < 1e4]):
+            return float(np.min(gaps))
+    return None
 
 
 def table_estimate(values: NDArray[np.float64]) -> float | None:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, to_numpy
+from ..errors import NonFiniteValue
 from ..oracle import Oracle, central, point
 from .noise import Noise
-from .steps import RESOLVED, TRUNCATION_SAFETY, power_of_two
+from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two
 
 Vector = NDArray[np.float64]
 
@@ -115,10 +116,16 @@ class Rows:
         # Noise below 1% of the tolerance, and what x resolves; but not far beyond the steps that were learnt.
         h = max(math.sqrt(100 * eta / self.curvtol), RESOLVED * epsilon(self.x) * reach, epsilon(self.x) ** 0.25)
         learnt = 1 / float(np.linalg.norm(v / self.steps))
-        h = 2.75 * float(power_of_two(np.asarray(min(h, reach / 8, 64 * learnt))))
-        best, seen, extrapolated = (0.0, math.inf), [], []
+        h = 2.75 * float(power_of_two(np.asarray(min(h, max(LONGEST / 2, 2 * learnt), 64 * learnt))))
+        best = (0.0, math.inf)
+        seen: list[float] = []
+        extrapolated: list[float] = []
         for _ in range(12):
-            pair = f(point(self.moved(v, h)) + point(self.moved(v, -h)))
+            try:
+                pair = f(point(self.moved(v, h)) + point(self.moved(v, -h)))
+            except NonFiniteValue:
+                seen, extrapolated, h = [], [], h / 8
+                continue
             blur = eta / h**2
             seen.append((float(pair.sum()) - 2 * self.f0) / h**2)
             if len(seen) > 1:

@@ -21,7 +21,7 @@ CURVATURE_SHARE = 1e-3
 """Second differences are stepped so that noise stays below this share of the curvature tolerance."""
 
 LONGEST = 0.25
-"""No difference step is longer than this, in units of max(1, |x|)."""
+"""No difference step is longer than this, in the unit of the variables, unless x asks for it to be resolved at all."""
 
 
 RESOLVED = 1024
@@ -71,7 +71,7 @@ def gradient_steps(x: Array, unit: NDArray[np.float64], eta: float) -> NDArray[n
     """Steps of central first differences, per coordinate, in the units of x."""
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
     h = np.maximum(np.maximum(epsilon(x) ** (1 / 3), central_step(eta)), RESOLVED * epsilon(x) * y)
-    return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
+    return power_of_two(np.minimum(h, longest(x, unit)) * unit)
 
 
 def curvature_steps(
@@ -85,7 +85,16 @@ def curvature_steps(
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
     h = max(epsilon(x) ** 0.25, math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol)))
     h = np.maximum(h, RESOLVED * epsilon(x) * y)
-    return power_of_two(np.minimum(h, LONGEST * np.maximum(1.0, y)) * unit)
+    return power_of_two(np.minimum(h, longest(x, unit)) * unit)
+
+
+def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The longest steps that may be taken, per coordinate, in units of `unit`.
+
+    They do not grow with |x|: a feature of size one far from the origin would be stepped over.
+    """
+    y = np.abs(to_numpy(x).astype(np.float64)) / unit
+    return np.asarray(np.maximum(LONGEST, 4 * RESOLVED * epsilon(x) * y))
 
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,13 +1,15 @@
 """Methods: frozen settings and one generator each, and the presets that configure them by name."""
 
+from .auto import Auto
 from .base import Method
 from .boosted import Boosted
 from .check import GradientCheck
 from .composed import Escaping, SciPyDescent
+from .constants import Goal
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
-from .presets import PRESETS, Goal
+from .presets import PRESETS
 from .rspi import RSPI
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
@@ -29,6 +31,7 @@ __all__ = [
     "ZOSPIDER",
     "ZOSPIDERNCF",
     "ZPSGD",
+    "Auto",
     "Boosted",
     "Escaping",
     "Goal",

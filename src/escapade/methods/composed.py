@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from .._array import Array, like, norm, to_numpy
 from ..curvature import Finder
 from ..estimators.gradients import coord_gradient
 from ..oracle import Oracle, points
-from ..stopping import Ending, Stop
+from ..stopping import BOTTOMLESS, Ending, Stop
 from ..trace import Iterate, Move
 from .base import Iterates, Method
 from .escape import escape
@@ -40,17 +41,22 @@ class Escaping:
         attempts = count(1)
         while True:
             run = self.descent.iterates(f, x, rng)
-            for iterate in run:
+            while True:
+                try:
+                    iterate = next(run)
+                except StopIteration as end:
+                    if end.value.stop is Stop.UNBOUNDED:
+                        return Ending(Stop.UNBOUNDED)
+                    break
                 x = iterate.x
                 yield iterate
             g = coord_gradient(f.tagged("check"), x, self.mu)
-            if norm(g) >= 0.75 * self.epsilon:
-                better = downhill(f, x, g)
-                if better is None:
-                    return Ending(Stop.NOT_STATIONARY)
+            better = downhill(f, x, g) if norm(g) >= 0.75 * self.epsilon else None
+            if better is not None:
                 x = better
                 yield Iterate(x, Move.DESCENT, grad_norm=norm(g))
                 continue
+            # The gradient is small, or noise hides the way down; a direction of negative curvature may show.
             found = self.finder.attempt(next(attempts))(f, x, rng)
             if found.direction is None:
                 return Ending.of(found)
@@ -70,6 +76,10 @@ def downhill(f: Oracle, x: Array, g: Array) -> Array | None:
     return None if best == 0 else x - float(trial[best]) * g
 
 
+class _Bottomless(Exception):
+    """The function fell below what any bounded one would."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SciPyDescent:
     """A solver of SciPy's as a descent: one run of `scipy.optimize.minimize`."""
@@ -83,6 +93,18 @@ class SciPyDescent:
         del rng
         start = to_numpy(x).astype(np.float64)
         solve: Any = scipy_minimize
-        result = solve(lambda y: f.value(like(y, x)), start, method=self.solver, options=self.options)
+
+        def fun(y: Any) -> float:
+            value = f.value(like(y, x))
+            if value < BOTTOMLESS:
+                raise _Bottomless
+            return value
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                result = solve(fun, start, method=self.solver, options=self.options)
+        except _Bottomless:
+            return Ending(Stop.UNBOUNDED)
         yield Iterate(like(result.x, x), Move.DESCENT, fun=float(result.fun))
         return Ending(Stop.FINISHED)

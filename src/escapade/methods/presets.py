@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._array import Array, to_numpy
+from .._array import Array
 from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
-from ..curvature.lanczos import Process
-from ..errors import MissingCapability
-from ..estimators.gradients import coord_gradient
-from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood, Vector
 from ..estimators.noise import rounding
-from ..estimators.steps import forward_step, gradient_steps
-from ..oracle import Batch, Oracle
+from ..estimators.steps import forward_step
+from ..oracle import Oracle
+from .auto import auto
 from .base import Method
 from .check import GradientCheck
 from .composed import Escaping, SciPyDescent
+from .constants import Constants, Goal, deterministic, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
@@ -38,72 +34,8 @@ from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
 from .zpsgd import ZPSGD
 
-ELL_SAFETY = 1.5
-"""The largest curvature seen at the start, by six products, is multiplied by this."""
-
-PILOT = 64
-"""Samples behind the estimate of sigma that batch sizes are chosen by (certificates make their own)."""
-
 Configured: TypeAlias = tuple[Method, dict[str, float]]
-Preset = Callable[[Oracle, Array, np.random.Generator, "Goal"], Configured]
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What the user asked for."""
-
-    gtol: float
-    curvtol: float
-    failure: float
-    noise: float | str | None = None
-
-
-@dataclass(frozen=True)
-class Constants:
-    """What was estimated at the start."""
-
-    ell: float
-    mu: Vector
-    sigma2: float = 0.0
-    rho: float = 0.0
-    sampled: bool = False
-    noise: float = 0.0
-
-
-def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
-    """ell from six Lanczos products, steps from the noise.
-
-    Queries: 4*d + 26 and 12*d + 12 (fewer products if d < 6)
-    """
-    f = f.tagged("setup", pin=True)
-    here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
-    mu = gradient_steps(x, np.ones(here.d), here.noise.level)
-    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative(), noise=here.noise.level)
-
-
-def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
-    q = rng.standard_normal(here.d)
-    process = Process(Products(here, np.ones(here.d)), 0.0, q / np.linalg.norm(q))
-    for _ in range(min(6, here.d)):
-        process.advance()
-    return ELL_SAFETY * float(np.max(np.abs(process.ritz()[0])))
-
-
-def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
-    """The same on a batch, and the variance of the gradient from a pilot.
-
-    Queries: 256 times those of the deterministic ones (n times if n is less), and 2*d * 64
-    """
-    if f.samples is None:
-        raise MissingCapability("this method is stochastic: pass samples=n or samples='stream'")
-    f = f.tagged("setup", pin=True)
-    on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
-    mu = on_batch.mu
-    pilot = [coord_gradient(f.on(Batch(np.array([i]))), x, mu) for i in f.draw(PILOT, rng).ids]
-    spread = np.stack([to_numpy(g).astype(np.float64) for g in pilot])
-    sigma2 = 1.5 * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
-    # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
-    return Constants(on_batch.ell, mu, sigma2, max(on_batch.rho, 2 * goal.curvtol), sampled=True)
+Preset = Callable[[Oracle, Array, np.random.Generator, Goal], Configured]
 
 
 def _named(c: Constants) -> dict[str, float]:
@@ -262,8 +194,8 @@ def scipy_escaping(
 
 
 def default(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """BFGS with the cheapest finder; ZO-SCSG-NCF, the cheapest of the stochastic methods, if there are samples."""
-    return scipy_escaping(f, x, rng, goal) if f.samples is None else scsg_ncf(f, x, rng, goal)
+    """Auto; ZO-SCSG-NCF, the cheapest of the stochastic methods, if there are samples."""
+    return auto(f, x, rng, goal) if f.samples is None else scsg_ncf(f, x, rng, goal)
 
 
 SCIPY_OPTIONS: dict[str, dict[str, Any]] = {

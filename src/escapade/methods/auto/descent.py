@@ -1,0 +1,116 @@
+"""The descent: steps of the trust region, each with its gradient and its secant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..._array import epsilon
+from ...errors import NonFiniteValue
+from ...estimators.neighbourhood import Vector
+from .gradient import Differences, Point
+from .model import Model
+from .step import Region
+
+POLISH = 3
+"""Steps that may be spent on a gradient so small that "minimum" can be said."""
+
+
+@dataclass
+class Descent:
+    """The model, the trust region, and what the secants of a run said about the model."""
+
+    ask: Differences
+    epsilon: float
+    """The gradient tolerance."""
+    model: Model = field(default_factory=lambda: Model(np.zeros((0, 0))))
+    region: Region = field(default_factory=Region)
+    offs: list[float] = field(default_factory=list)
+    """How much each secant contradicted the model."""
+    steps: int = 0
+    """Steps since the last escape."""
+    polished: int = 0
+    """Those of them with a gradient within the tolerance."""
+
+    @property
+    def off(self) -> float:
+        """How much the last secants contradicted the model."""
+        return float(np.mean(self.offs[-3:])) if self.offs else 0.0
+
+    def restart(self, diagonal: Vector) -> None:
+        """A new, convex model."""
+        self.model = Model.diagonal_of(np.maximum(np.abs(diagonal), self.ask.curvtol))
+        self.region.radius = 0.01
+
+    def __call__(self, p: Point) -> Point | None:
+        """One step that descends, with its gradient; or p with a sharper gradient if there is none; or None.
+
+        Queries: d + 1 and a few; 2*d for a sharper gradient
+        """
+        ask, least = self.ask, 4 * epsilon(self.ask.x)
+        while min(self.region.radius, self.region.longest) > least:
+            tried = self.region.attempt(ask, p, self.model)
+            if tried.f < p.f and tried.promised < 0:
+                try:
+                    q = self._moved(p, tried.s, tried.f)
+                except NonFiniteValue:  # f ends here
+                    self.region.longest = float(np.linalg.norm(tried.s / p.scale)) / 4
+                    continue
+                self.region.longest *= 2
+                return q
+            length = float(np.linalg.norm(tried.s))
+            if length == 0.0 or -tried.promised <= ask.eta(p.f):
+                break
+            if math.isfinite(tried.f):
+                self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
+        if p.sharp:
+            return None
+        self.restart(ask.central(p))
+        return p
+
+    def _moved(self, p: Point, s: Vector, value: float) -> Point:
+        ask, q = self.ask, Point(p.y + s, value)
+        self.steps += 1
+        if self.polished >= POLISH and float(np.linalg.norm(p.g)) <= 0.5 * self.epsilon:
+            q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
+            return q  # foreseen: the certificate measures it
+        before = self.model.diagonal
+        ask.forward(q, before)
+        self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
+        ask.doubt = float(np.clip(self.off, 0.01, 1.0))
+        q.recentred(before, self.model.diagonal)
+        return q
+
+    def mend(self, p: Point) -> None:
+        """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.
+
+        Queries: 2 for each direction asked for, at most 12
+        """
+        t = 2.75 * float(np.median(self.ask.long(p)))
+        for end in (-1, 0):
+            for _ in range(3):
+                values, vectors = np.linalg.eigh(self.model.B)
+                seen = self.ask.curvature(p, vectors[:, end], t)[0]
+                if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
+                    break
+                self.model.along(vectors[:, end], seen)
+
+    def arrived(self, p: Point) -> bool:
+        """Whether the gradient is small enough to ask for the certificate, or all noise.
+
+        Half the tolerance is; but a few steps more are taken if "minimum" can then be said without a Newton step: the
+        minimiser must be nearer than the steps of the differences.
+        """
+        size, half = float(np.linalg.norm(p.g)), 0.5 * self.epsilon
+        if size <= self.ask.blur(p):
+            return True
+        if size > half or self.polished > POLISH:
+            return size <= half
+        self.polished += 1
+        low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
+        if low <= flat and self.off < 0.1:  # a model that is right sees a valley too flat for that
+            return True
+        close = 0.06 * max(low, flat) * float(np.min(self.ask.long(p)))
+        return size <= max(close, 2 * self.ask.blur(p)) or size > 30 * close

@@ -1,0 +1,158 @@
+"""The gradient part: values, forward differences corrected by the model's diagonal, and central ones near the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._array import Array, epsilon, like, to_numpy
+from ...errors import NonFiniteValue
+from ...estimators.neighbourhood import Vector
+from ...estimators.noise import SAFETY, rounding, table, table_estimate
+from ...estimators.steps import curvature_steps, gradient_steps, power_of_two
+from ...oracle import Oracle, axes, central, point, some_axes
+
+
+@dataclass
+class Point:
+    """A point on the host, its value, and its gradient where that is known."""
+
+    y: Vector
+    f: float
+    g: Vector = field(default_factory=lambda: np.zeros(0))
+    h: Vector = field(default_factory=lambda: np.zeros(0))
+    rise: Vector = field(default_factory=lambda: np.zeros(0))
+    """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
+    loose: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Which entries of g rest on one side and the model's diagonal."""
+    sharp: bool = False
+    """Whether the gradient came from central differences."""
+
+    @property
+    def known(self) -> bool:
+        """Whether the gradient was measured."""
+        return len(self.g) > 0
+
+    def recentred(self, before: Vector, after: Vector) -> None:
+        """Correct one-sided differences by another diagonal than they were corrected by."""
+        self.g = self.g + np.where(self.loose, (before - after) * self.h / 2, 0.0)
+
+    @property
+    def scale(self) -> Vector:
+        """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
+        return np.maximum(np.abs(self.y), 1.0)
+
+
+@dataclass
+class Differences:
+    """Every question the method asks of f outside the certificate, with the step that fits it."""
+
+    f: Oracle
+    x: Array
+    """The start: its namespace, dtype and device are those of all points."""
+    curvtol: float
+    level: float = 0.0
+    """The standard deviation of the error of f; 0 for rounding alone."""
+    doubt: float = 0.3
+    """How wrong the diagonal of the model may be, relatively."""
+
+    @property
+    def d(self) -> int:
+        """The dimension."""
+        return int(self.x.shape[0])
+
+    def measure_noise(self, p: Point, rng: np.random.Generator) -> None:
+        """Take the noise from a difference table, where one shows.
+
+        Queries: 9
+        """
+        seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), np.ones(self.d), p.f, rng))
+        self.level = 0.0 if seen is None else SAFETY * seen
+
+    def array(self, y: Vector) -> Array:
+        """A host point as the user's kind of array."""
+        return like(y, self.x)
+
+    def host(self, y: Vector) -> Vector:
+        """The nearest point that the dtype can hold."""
+        return to_numpy(self.array(y)).astype(np.float64)
+
+    def eta(self, value: float) -> float:
+        """How wrong a value of this size can be."""
+        return max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
+
+    def value(self, y: Vector, purpose: str = "line search") -> float:
+        """f at y; infinite where f is not finite, so that a step there is one that failed.
+
+        Queries: 1
+        """
+        try:
+            return self.f.tagged(purpose).value(self.array(y))
+        except NonFiniteValue:
+            return math.inf
+
+    def short(self, p: Point) -> Vector:
+        """Steps of central first differences, and of forward ones whose diagonal is right."""
+        return self._fit(p, gradient_steps(self.array(p.y), np.ones(self.d), self.eta(p.f)))
+
+    def careful(self, p: Point, diagonal: Vector) -> Vector:
+        """Steps of forward differences whose diagonal is wrong by `doubt`, relatively: 2 sqrt(noise / that error)."""
+        wrong = self.doubt * (np.abs(diagonal) + self.curvtol)
+        return self._fit(p, np.minimum(power_of_two(2 * np.sqrt(self.eta(p.f) / wrong)), self.short(p)))
+
+    def long(self, p: Point) -> Vector:
+        """Steps of second differences."""
+        return self._fit(p, curvature_steps(self.array(p.y), np.ones(self.d), self.eta(p.f), self.curvtol))
+
+    def _fit(self, p: Point, h: Vector) -> Vector:
+        return np.maximum(h, 64 * epsilon(self.x) * np.abs(p.y))
+
+    def forward(self, p: Point, diagonal: Vector) -> None:
+        """The gradient (f(x + h_i e_i) - f(x)) / h_i - h_i D_ii / 2: as good as a central one where D is right.
+
+        Queries: d
+        """
+        p.h = self.careful(p, diagonal)
+        p.rise = self.rises(p, p.h)
+        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, np.ones(self.d, dtype=np.bool_), False
+
+    def rises(self, p: Point, h: Vector) -> Vector:
+        """(f(x + h_i e_i) - f(x)) / h_i.
+
+        Queries: d
+        """
+        return (self.f.tagged("descent")(axes(self.array(p.y), self.array(h))) - p.f) / h
+
+    def central(self, p: Point) -> Vector:
+        """The gradient from a central row, and the diagonal of the Hessian that it shows.
+
+        Queries: 2*d
+        """
+        p.h = self.short(p)
+        values = self.f.tagged("descent")(central(self.array(p.y), self.array(p.h)))
+        plus, minus = values[: self.d], values[self.d :]
+        p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), np.zeros(self.d, dtype=np.bool_), True
+        p.rise = (plus - p.f) / p.h
+        return (plus + minus - 2 * p.f) / p.h**2
+
+    def some(self, p: Point, h: Vector, which: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Vector:
+        """f(x + h_i e_i) - f(x) for some coordinates.
+
+        Queries: len(which)
+        """
+        return self.f.tagged("poll")(some_axes(self.array(p.y), self.array(h), which)) - p.f
+
+    def blur(self, p: Point) -> float:
+        """The norm of what noise does to a forward gradient at p."""
+        return 2 * self.eta(p.f) * float(np.linalg.norm(1 / p.h))
+
+    def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
+        """The curvature along the unit vector v and the slope there, from values at p ± t v.
+
+        Queries: 2
+        """
+        a, b = self.f.tagged("curvature")(point(self.array(p.y + t * v)) + point(self.array(p.y - t * v)))
+        return float(a + b - 2 * p.f) / t**2, float(a - b) / (2 * t)

@@ -1,0 +1,229 @@
+"""`method="auto"`: a trust region on an SR1 model, and a curvature finder wherever the gradient is small."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import count
+from typing import ClassVar
+
+import numpy as np
+
+from ..._array import Array, to_numpy
+from ...errors import BudgetExhausted
+from ...estimators.neighbourhood import Neighbourhood, Vector
+from ...oracle import Oracle
+from ...stopping import Ending, Stop
+from ...trace import Iterate, Move
+from ..base import Iterates
+from .certificate import Informed, preconditioner, settle
+from .descent import Descent
+from .escape import Line, search
+from .gradient import Differences, Point
+from .model import Model
+from .poll import poll
+from .probe import AGREED, probe
+
+NEAR = 1e-2
+"""A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
+
+LATE = 2
+"""So many steps after an escape the secants have tried the model enough, unless the run has come a long way since."""
+
+PROBES = (12, 2)
+"""Products that may be spent on a model that keeps being contradicted: at the start, and later."""
+
+RESTARTS = 3
+"""Times a run goes on after a certificate was asked for too early."""
+
+NOISIER = 50
+"""Noise that is larger than was thought by less than this is no reason to go back."""
+
+FUTILE = 4
+"""Directions that may lead nowhere before a run gives up."""
+
+VAST = 1e15
+"""A function that falls below minus this many times its value at the start has no bottom."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto:
+    """The default method: no constants, from any start to a certified minimum.
+
+    Queries: d + 1 a step; half a gradient, about, for a saddle whose way out is a coordinate, and 2*d + 10 for another;
+    8*d to 20*d for the certificate
+    """
+
+    epsilon: float = 1e-4
+    """The gradient tolerance."""
+    delta: float = 1e-2
+    """The curvature tolerance."""
+    failure: float = 5e-4
+    """The probability with which a certificate may be false."""
+    noise: float | str | None = None
+    """None (rounding), "auto", or the standard deviation of the error of f."""
+
+    name: ClassVar[str] = "auto"
+
+    def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        ask = Differences(f, x, self.delta)
+        run = _Run(self, ask, rng, Descent(ask, self.epsilon))
+        return (yield from run.go(to_numpy(x).astype(np.float64)))
+
+
+@dataclass
+class _Run:
+    """The state of one run."""
+
+    settings: Auto
+    ask: Differences
+    rng: np.random.Generator
+    descent: Descent
+    length: float = 0.0
+    """How far the last escape went."""
+    axis: int = -1
+    """The coordinate it went along, where it was one."""
+    mark: float = math.inf
+    """The value where curvature was last looked at; before that, infinity."""
+    drop: float = 0.0
+    """The most that was gained between two such looks."""
+    landed: float = -math.inf
+    """The value where the last escape, or the last probe, left the run."""
+    suspect: bool = True
+    """Whether the model has not been tried since the last escape."""
+    restarts: int = 0
+    futile: int = 0
+    attempts: count[int] = field(default_factory=lambda: count(1))
+
+    def go(self, y: Vector) -> Iterates:
+        """From the start to an ending."""
+        ask, descent = self.ask, self.descent
+        p = self._start(y)
+        bottom, stuck = -VAST * (1 + abs(p.f)), False
+        v = self._look_around(p, None)
+        while True:
+            if v is not None:
+                line = self._leave(p, v)
+                p = Point(ask.host(p.y + line.t * v), line.f)
+                if self.futile > FUTILE:
+                    return Ending(Stop.UNDECIDED)
+                yield Iterate(ask.array(p.y), Move.ESCAPE, p.f)
+                if line.bottomless:
+                    return Ending(Stop.UNBOUNDED)
+                v = self._look_around(p, descent.model.diagonal)
+                continue
+            if self._worth_a_probe(p):
+                v = self._probe(p)
+            if v is None and (stuck or descent.arrived(p)):
+                ending, v = self._certify(p)
+                if ending is not None:
+                    return ending
+                stuck = False
+            elif v is None:
+                q = descent(p)
+                stuck, p = q is None, q or p
+                if p.f < bottom:
+                    return Ending(Stop.UNBOUNDED)
+                if not stuck:
+                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
+
+    def _start(self, y: Vector) -> Point:
+        ask, noise = self.ask, self.settings.noise
+        p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
+        if noise == "auto":
+            ask.measure_noise(p, self.rng)
+        elif noise is not None:
+            ask.level = float(noise)
+        return p
+
+    # Escape
+
+    def _leave(self, p: Point, v: Vector) -> Line:
+        """Go along v or -v, whichever does not rise, to the bottom of the valley."""
+        if p.known and float(p.g @ v) > 0:
+            v *= -1
+        guess = self.length or 0.5 * float(np.max(p.scale))
+        line = search(self.ask, p, v, guess, self.settings.epsilon)
+        self.futile += line.t == 0.0
+        self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
+        self.drop = max(self.drop, p.f - line.f)
+        self.descent.steps = self.descent.polished = 0
+        if math.isfinite(line.curvature):
+            self.descent.model.along(v, line.curvature)
+        return line
+
+    def _look_around(self, p: Point, diagonal: Vector | None) -> Vector | None:
+        """Poll the coordinates of a point that may be stationary; the first that curves down, if one does."""
+        descent, gtol = self.descent, self.settings.epsilon
+        seen = poll(self.ask, p, diagonal, self.axis + 1, gtol)
+        if diagonal is None:
+            descent.model = Model.diagonal_of(seen.diagonal)
+        was, self.axis = self.axis, seen.axis
+        if seen.axis >= 0:
+            way: Vector = np.eye(1, self.ask.d, seen.axis)[0]
+            return way
+        if seen.calm:
+            descent.model.B = descent.model.B + np.diag(seen.diagonal - descent.model.diagonal)
+        if seen.stationary and (seen.off <= AGREED or (seen.calm and was >= 0)):  # the model has been tried
+            self.suspect, self.mark = False, min(self.mark, p.f)
+        descent.region.radius = max(descent.region.radius, 0.1)
+        return None
+
+    # Curvature
+
+    def _worth_a_probe(self, p: Point) -> bool:
+        """Whether little is left to gain by descent, beside what was gained since curvature was last looked at."""
+        if self.descent.steps > LATE and self.landed - p.f < 0.5 * self.drop:
+            return False
+        if float(np.linalg.norm(p.g)) <= self.settings.epsilon:
+            return self.suspect
+        fall = self.mark - p.f
+        return math.isfinite(fall) and fall >= 1e-3 * self.drop and self.descent.model.gain(p.g) <= NEAR * fall
+
+    def _probe(self, p: Point) -> Vector | None:
+        first = not math.isfinite(self.mark)
+        self.drop = 0.0 if first else max(self.drop, self.mark - p.f)
+        self.suspect, self.mark, self.landed = False, p.f, p.f
+        return probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0 if first else 1]))
+
+    def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
+        """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
+        s, off = self.settings, self.descent.off
+        if self.descent.offs:
+            self.descent.mend(p)
+        P, lowest = preconditioner(self.descent.model.B, s.delta, off)
+        trusted = not self.suspect and off < AGREED
+        finder = Informed(delta=s.delta, failure=s.failure, noise=s.noise, P=P, lowest=lowest, trusted=trusted)
+        finder = finder.attempt(next(self.attempts))
+        here = finder.look(self.ask.f, self.ask.array(p.y), self.rng)
+        if self._too_early(p, here):
+            return None, None
+        try:
+            finding = finder.at(here, self.rng)
+        except BudgetExhausted as stop:
+            finding = finder.undecided(str(stop))
+        if finding.direction is None:
+            return settle(finding, here), None
+        for u, product in finder.pairs:
+            self.descent.model.secant(u, product, 0.0, exact=True)
+        return None, to_numpy(finding.direction).astype(np.float64)
+
+    def _too_early(self, p: Point, here: Neighbourhood) -> bool:
+        """Whether the gradient is not small after all, or the noise larger than was thought.
+
+        Then the run goes on from what was learnt, a few times at most.
+        """
+        (g, error), before = here.gradient(), self.ask.eta(p.f)
+        if here.noise.source != "rounding":
+            self.ask.level = max(self.ask.level, here.noise.level)
+        noisier = self.ask.eta(p.f) > NOISIER * before
+        large = float(np.linalg.norm(g)) - error > self.settings.epsilon
+        if self.restarts >= RESTARTS or not (noisier or large):
+            return False
+        self.restarts += 1
+        p.g, p.sharp, p.loose = g, not noisier, np.zeros(len(g), dtype=np.bool_)
+        if noisier:
+            p.f = here.f0
+            self.descent.restart(here.diagonal()[0])
+        self.descent.region.radius = max(self.descent.region.radius, 0.01)
+        return True

@@ -1,0 +1,84 @@
+"""The model part: a dense symmetric Hessian model, kept by SR1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...estimators.neighbourhood import Vector
+
+Matrix = NDArray[np.float64]
+
+CAP = 10.0
+"""An SR1 correction larger than this many times the curvatures in sight is not believed."""
+
+
+@dataclass
+class Model:
+    """f(x + s) ≈ f + g's + s'Bs/2."""
+
+    B: Matrix
+    fresh: bool = False
+    """Whether B is a first guess, that the first secant may replace."""
+
+    @classmethod
+    def diagonal_of(cls, diagonal: Vector) -> Model:
+        """A diagonal model."""
+        return cls(np.diag(diagonal), fresh=True)
+
+    @property
+    def diagonal(self) -> Vector:
+        """The diagonal of B."""
+        return np.diag(self.B).copy()
+
+    def change(self, g: Vector, s: Vector) -> float:
+        """g's + s'Bs/2."""
+        return float(g @ s + s @ self.B @ s / 2)
+
+    def secant(self, s: Vector, y: Vector, error: float, *, exact: bool = False) -> float:
+        """SR1: B + rr' / r's with r = y - Bs, where that is safe; else the curvature along s alone, or, if y is as
+        good as Hs, the least change of B that agrees with it.
+
+        `error` is the norm of what noise may have done to y; a smaller contradiction is none. Returns how large
+        the contradiction was, relative to the curvatures in sight.
+        """
+        r, length = self._residual(s, y), float(np.linalg.norm(s))
+        size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
+        if size <= error or top == 0.0 or not np.all(np.isfinite(r)):
+            return 0.0
+        slope = float(r @ s)
+        if abs(slope) * CAP * top >= size**2 and abs(slope) > 1e-8 * size * length:
+            self.B = self.B + np.outer(r, r) / slope
+        elif exact:
+            v, r = s / length, r / length
+            self.B = self.B + np.outer(r, v) + np.outer(v, r) - float(v @ r) * np.outer(v, v)
+        else:
+            self.along(s / length, float(s @ y) / length**2)
+        return size / (length * top)
+
+    def _residual(self, s: Vector, y: Vector) -> Vector:
+        """y - Bs; a first guess gives way to a multiple of the identity where that fits better."""
+        r = y - self.B @ s
+        if self.fresh:
+            self.fresh, typical = False, float(np.median(np.abs(np.diag(self.B))))
+            if float(np.linalg.norm(y - typical * s)) < 0.8 * float(np.linalg.norm(r)):
+                self.B = typical * np.eye(len(s))
+                r = y - typical * s
+        return r
+
+    def along(self, v: Vector, curvature: float) -> None:
+        """Correct the curvature along the unit vector v, and nothing else."""
+        self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(v, v)
+
+    def lowest(self) -> tuple[float, Vector]:
+        """The smallest eigenvalue of B, and its vector."""
+        values, vectors = np.linalg.eigh(self.B)
+        return float(values[0]), vectors[:, 0]
+
+    def gain(self, g: Vector) -> float:
+        """What a Newton step on |B| would gain."""
+        values, vectors = np.linalg.eigh(self.B)
+        floor = 1e-8 * float(np.abs(values).max()) + 1e-300
+        return float(np.sum((vectors.T @ g) ** 2 / np.maximum(np.abs(values), floor)) / 2)

@@ -1,0 +1,106 @@
+"""The step part: the trust-region step, accepted by the decrease it brings, doubled while doubling pays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...estimators.neighbourhood import Vector
+from .escape import parabola
+from .gradient import Differences, Point
+from .model import Matrix, Model
+
+DOUBLINGS = 30
+
+
+def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
+    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius, from the eigenvectors of B."""
+    values, vectors = np.linalg.eigh(scale[:, None] * B * scale[None, :])
+    c = vectors.T @ (scale * g)
+
+    tiny = 1e-100 * (1.0 + float(np.linalg.norm(c)))
+
+    def z(shift: float) -> Vector:
+        return -c / np.maximum(values + shift, tiny)
+
+    if values[0] > 0 and np.linalg.norm(z(0.0)) <= radius:
+        return scale * (vectors @ z(0.0))
+    floor = max(0.0, -float(values[0]))
+    low, high = floor, floor + float(np.linalg.norm(c)) / radius + 1e-300
+    edge = z(floor + 1e-12 * (abs(values).max() + floor))
+    if np.linalg.norm(edge) < radius and values[0] <= 0:  # the hard case: along the lowest eigenvector
+        missing = math.sqrt(radius**2 - float(edge @ edge))
+        edge[0] += math.copysign(missing, edge[0])
+        return scale * (vectors @ edge)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.linalg.norm(z(middle)) > radius else (low, middle)
+    return scale * (vectors @ z(high))
+
+
+@dataclass
+class Tried:
+    """A step that was tried: where it led, the value there, and what the model had promised."""
+
+    s: Vector
+    f: float
+    promised: float
+
+
+@dataclass
+class Region:
+    """The trust region."""
+
+    radius: float = 1.0
+    longest: float = math.inf
+    """No step is longer: beyond, f was not finite. The limit is relaxed by every step that is taken."""
+
+    def attempt(self, ask: Differences, p: Point, model: Model) -> Tried:
+        """One step of the model, and its doublings while each gains at least half as much again.
+
+        Queries: 1, and 1 for each doubling tried
+        """
+        self.radius = min(self.radius, self.longest)
+        s = trust_region_step(model.B, p.g, self.radius, p.scale)
+        s = ask.host(p.y + s) - p.y
+        tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
+        edge = float(np.linalg.norm(s / p.scale)) > 0.9 * self.radius
+        if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
+            tried = self._doubled(ask, p, tried)
+        self._resize(tried, p, edge)
+        return tried
+
+    def _doubled(self, ask: Differences, p: Point, tried: Tried) -> Tried:
+        """Doublings, and then the bottom of the parabola through the last three values."""
+        shorter = p.f
+        for _ in range(DOUBLINGS):
+            s = ask.host(p.y + 2 * tried.s) - p.y
+            if float(np.linalg.norm(s / p.scale)) > self.longest:
+                return tried
+            further = ask.value(p.y + s)
+            if not further - p.f <= 1.5 * (tried.f - p.f):
+                break
+            shorter, tried = tried.f, Tried(s, further, 2 * tried.promised)
+        else:
+            return tried
+        if not math.isfinite(further):
+            return tried
+        near = (0.5, shorter) if shorter != p.f else (0.0, p.f)
+        t, foreseen, _ = parabola(near, (1.0, tried.f), (2.0, further))
+        if not near[0] < t < 2.0 or tried.f - foreseen < 0.05 * (p.f - tried.f):
+            return tried
+        s = ask.host(p.y + t * tried.s) - p.y
+        value = ask.value(p.y + s)
+        return Tried(s, value, t * tried.promised) if value < tried.f else tried
+
+    def _resize(self, tried: Tried, p: Point, edge: bool) -> None:
+        length = float(np.linalg.norm(tried.s / p.scale))
+        kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
+        if not kept > 0.1:
+            self.radius = min(self.radius, length) / 4
+        elif kept > 0.7 and edge:
+            self.radius = max(self.radius, 2 * length)
+        elif kept < 0.3:
+            self.radius = length / 2

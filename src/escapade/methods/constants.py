@@ -1,0 +1,79 @@
+"""The constants a preset needs and the user did not give, estimated at the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array, to_numpy
+from ..curvature.lanczos import Process
+from ..errors import MissingCapability
+from ..estimators.gradients import coord_gradient
+from ..estimators.hessian_vector import Products
+from ..estimators.neighbourhood import Neighbourhood, Vector
+from ..estimators.steps import gradient_steps
+from ..oracle import Batch, Oracle
+
+ELL_SAFETY = 1.5
+"""The largest curvature seen at the start, by six products, is multiplied by this."""
+
+PILOT = 64
+"""Samples behind the estimate of sigma that batch sizes are chosen by (certificates make their own)."""
+
+@dataclass(frozen=True)
+class Goal:
+    """What the user asked for."""
+
+    gtol: float
+    curvtol: float
+    failure: float
+    noise: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What was estimated at the start."""
+
+    ell: float
+    mu: Vector
+    sigma2: float = 0.0
+    rho: float = 0.0
+    sampled: bool = False
+    noise: float = 0.0
+
+
+def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
+    """ell from six Lanczos products, steps from the noise.
+
+    Queries: 4*d + 26 and 12*d + 12 (fewer products if d < 6)
+    """
+    f = f.tagged("setup", pin=True)
+    here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
+    mu = gradient_steps(x, np.ones(here.d), here.noise.level)
+    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative(), noise=here.noise.level)
+
+
+def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
+    q = rng.standard_normal(here.d)
+    process = Process(Products(here, np.ones(here.d)), 0.0, q / np.linalg.norm(q))
+    for _ in range(min(6, here.d)):
+        process.advance()
+    return ELL_SAFETY * float(np.max(np.abs(process.ritz()[0])))
+
+
+def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
+    """The same on a batch, and the variance of the gradient from a pilot.
+
+    Queries: 256 times those of the deterministic ones (n times if n is less), and 2*d * 64
+    """
+    if f.samples is None:
+        raise MissingCapability("this method is stochastic: pass samples=n or samples='stream'")
+    f = f.tagged("setup", pin=True)
+    on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
+    mu = on_batch.mu
+    pilot = [coord_gradient(f.on(Batch(np.array([i]))), x, mu) for i in f.draw(PILOT, rng).ids]
+    spread = np.stack([to_numpy(g).astype(np.float64) for g in pilot])
+    sigma2 = 1.5 * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
+    # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
+    return Constants(on_batch.ell, mu, sigma2, max(on_batch.rho, 2 * goal.curvtol), sampled=True)

@@ -1,0 +1,328 @@
+"""`method="auto"`: its parts, what it promises at a saddle, and how it ends elsewhere."""
+
+import math
+
+import numpy as np
+import pytest
+
+import escapade
+from escapade._array import to_numpy
+from escapade.methods import Goal
+from escapade.methods.auto import Auto, auto
+from escapade.methods.auto.certificate import Informed, Settled, preconditioner
+from escapade.methods.auto.escape import parabola, search
+from escapade.methods.auto.gradient import Differences, Point
+from escapade.methods.auto.model import Model
+from escapade.methods.auto.poll import poll
+from escapade.methods.auto.probe import probe
+from escapade.methods.auto.step import trust_region_step
+from escapade.oracle import Oracle
+from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
+from escapade.stopping import Stop
+
+DELTA = math.sqrt(math.e * 1e-4)
+
+
+def run(problem, x0, gtol=1e-4, curvtol=0.1, seed=0, **options):
+    method = Auto(epsilon=gtol, delta=curvtol, noise=options.get("noise"))
+    options = {"vectorized": True, "maxfev": 100_000, **options}
+    return escapade.minimize(problem, x0, method=method, gtol=gtol, curvtol=curvtol, rng=seed, **options)
+
+
+def is_second_order(problem, x, gtol, curvtol):
+    small = np.linalg.norm(problem.gradient(x)) <= gtol
+    return small and np.linalg.eigvalsh(problem.hessian(x))[0] >= -curvtol
+
+
+def differences(fun, x, curvtol=0.1, **options):
+    return Differences(Oracle.of(fun, **options), x, curvtol)
+
+
+# Parts
+
+
+def test_forward_differences_are_exact_on_a_quadratic_whose_diagonal_is_known():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((5, 5))
+    A, x = A + A.T, rng.standard_normal(5)
+    ask = differences(lambda y: float(y @ A @ y) / 2, x)
+    p = Point(x, float(x @ A @ x) / 2)
+    ask.forward(p, np.diag(A))
+    np.testing.assert_allclose(p.g, A @ x, atol=1e-6)
+    assert ask.f.ledger.queries == 5
+
+
+def test_a_gradient_moves_with_its_diagonal():
+    p = Point(np.zeros(2), 0.0, np.array([1.0, 2.0]), np.array([0.5, 0.5]), loose=np.array([True, False]))
+    p.recentred(np.array([0.0, 0.0]), np.array([4.0, 4.0]))
+    np.testing.assert_array_equal(p.g, [0.0, 2.0])
+
+
+def test_sr1_recovers_a_quadratic():
+    rng = np.random.default_rng(1)
+    H = rng.standard_normal((6, 6))
+    H = H + H.T
+    model = Model.diagonal_of(np.ones(6))
+    for _ in range(9):
+        s = rng.standard_normal(6)
+        model.secant(s, H @ s, 0.0, exact=True)
+    np.testing.assert_allclose(model.B, H, atol=1e-6)
+
+
+def test_a_secant_below_the_noise_changes_nothing():
+    model = Model.diagonal_of(np.ones(3))
+    assert model.secant(np.ones(3), np.ones(3) + 1e-9, 1e-6) == 0.0
+    np.testing.assert_array_equal(model.B, np.eye(3))
+
+
+@pytest.mark.parametrize("low", [-2.0, 0.0, 0.5])
+@pytest.mark.parametrize("radius", [0.1, 10.0])
+def test_the_trust_region_step_is_the_best_of_many(low, radius):
+    rng = np.random.default_rng(2)
+    Q = random_rotation(4, rng)
+    B, g, scale = (Q * np.array([low, 1.0, 2.0, 3.0])) @ Q.T, rng.standard_normal(4), np.array([1.0, 2.0, 1.0, 5.0])
+    s = trust_region_step(B, g, radius, scale)
+    assert np.linalg.norm(s / scale) <= radius * (1 + 1e-6)
+    value = g @ s + s @ B @ s / 2
+    others = rng.standard_normal((2000, 4))
+    others *= radius * rng.random((2000, 1)) ** 0.25 / np.linalg.norm(others, axis=1, keepdims=True)
+    others = others * scale
+    assert value <= np.min(others @ g + np.sum(others @ B * others, axis=1) / 2) + 1e-9
+
+
+def test_the_hard_case_goes_along_the_lowest_eigenvector():
+    s = trust_region_step(np.diag([-1.0, 1.0]), np.zeros(2), 0.5, np.ones(2))
+    np.testing.assert_allclose(np.abs(s), [0.5, 0.0], atol=1e-9)
+
+
+def test_a_parabola_is_found_from_three_points():
+    s, value, bend = parabola((0.0, 4.0), (1.0, 1.0), (3.0, 1.0))
+    assert (s, value, bend) == pytest.approx((2.0, 0.0, 2.0))
+    assert math.isnan(parabola((0.0, 0.0), (1.0, 1.0), (2.0, 0.0))[0])
+
+
+def test_a_line_search_ends_at_the_bottom_and_sees_the_curvature_there():
+    ask = differences(lambda x: float(x[0] ** 4 - x[0] ** 2), np.zeros(1))
+    line = search(ask, Point(np.zeros(1), 0.0), np.ones(1), 0.1, 1e-4)
+    assert line.t == pytest.approx(math.sqrt(0.5), abs=1e-4)
+    assert line.curvature == pytest.approx(4.0, rel=0.1)
+
+
+def test_a_line_without_a_bottom_is_called_so():
+    ask = differences(lambda x: -float(x[0]), np.zeros(1))
+    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4).bottomless
+
+
+def test_a_line_that_does_not_fall_is_not_followed():
+    ask = differences(lambda x: float(x[0]), np.zeros(1))
+    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4).t == 0.0
+
+
+def test_a_poll_stops_at_the_first_coordinate_that_curves_down():
+    diagonal = np.where(np.arange(40) == 7, -1.0, 1.0)
+    ask = differences(lambda x: float(diagonal @ x**2) / 2, np.zeros(40))
+    seen = poll(ask, Point(np.zeros(40), 0.0), np.ones(40), 0, 1e-4)
+    assert seen.axis == 7
+    assert ask.f.ledger.queries == 9
+
+
+def test_a_poll_of_a_slope_is_a_gradient():
+    slope = np.arange(1.0, 41.0)
+    ask = differences(lambda x: float(slope @ x), np.zeros(40))
+    p = Point(np.zeros(40), 0.0)
+    seen = poll(ask, p, np.zeros(40), 0, 1e-4)
+    assert seen.axis == -1
+    assert not seen.stationary
+    np.testing.assert_allclose(p.g, slope, rtol=1e-6)
+
+
+def test_a_probe_finds_a_direction_that_no_coordinate_shows():
+    problem = OffAxis(d=20, seed=3)
+    ask = differences(problem, np.zeros(20), vectorized=True)
+    p = Point(np.zeros(20), 0.0)
+    model = Model.diagonal_of(poll(ask, p, None, 0, 1e-4).diagonal)
+    v = probe(ask, model, p, np.random.default_rng(0), 20)
+    assert v is not None
+    assert v @ problem.A @ v < -0.05
+
+
+# The certificate
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_preconditioned_lanczos_never_certifies_a_saddle(seed):
+    """The model may be right, or wrong in every way."""
+    rng = np.random.default_rng(seed)
+    problem = OffAxis(d=15, seed=seed, negative=-0.2)
+    hidden = np.eye(15) * (1 + seed)
+    for B in (hidden, problem.A, -problem.A, np.diag(10.0 ** rng.uniform(-4, 4, 15))):
+        P, lowest = preconditioner(B, 0.1, 0.0)
+        finder = Informed(delta=0.1, P=P, lowest=lowest, trusted=True)
+        finding = finder(Oracle.of(problem, vectorized=True), np.zeros(15), rng)
+        assert not finding.certified
+        if finding.found:
+            v = to_numpy(finding.direction)
+            assert v @ problem.A @ v < -0.05
+
+
+def test_a_model_that_is_right_makes_the_certificate_cheap():
+    problem = OffAxis(d=40, seed=0, negative=0.5)
+    counts = []
+    for B, off in ((problem.A, 0.0), (problem.A, 1.0)):
+        P, lowest = preconditioner(B, 0.1, off)
+        f = Oracle.of(problem, vectorized=True)
+        assert Informed(delta=0.1, P=P, lowest=lowest)(f, np.zeros(40), np.random.default_rng(0)).certified
+        counts.append(f.ledger.queries)
+    assert counts[0] < 0.7 * counts[1]
+
+
+def test_the_ending_hands_over_the_neighbourhood():
+    problem = Cubic(d=12)
+    f = Oracle.of(problem, vectorized=True)
+    steps = Auto(epsilon=1e-2, delta=0.1).iterates(f, np.zeros(12), np.random.default_rng(0))
+    while True:
+        try:
+            last = next(steps)
+        except StopIteration as end:
+            ending = end.value
+            break
+    assert isinstance(ending, Settled)
+    assert ending.stop is Stop.CERTIFIED
+    np.testing.assert_array_equal(ending.here.x, last.x)
+
+
+# Runs
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("how", "most"), [("permuted", 450), ("rotated", 780)])
+def test_octopus(how, most, seed):
+    rng = np.random.default_rng(seed)
+    turn = {"permutation": rng.permutation(10)} if how == "permuted" else {"rotation": random_rotation(10, rng)}
+    problem = Transformed(problem=Octopus(d=10), **turn)
+    result = run(problem, np.zeros(10), curvtol=DELTA, seed=seed)
+    assert result.success
+    assert result.fun == pytest.approx(problem.minimum, abs=1e-6)
+    assert result.nfev <= most
+
+
+def test_a_long_chain_of_saddles_needs_no_deep_stack():
+    result = run(Octopus(d=400), np.zeros(400), curvtol=DELTA)
+    assert result.success
+    assert result.n_escapes == 400
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_cubic(rotated):
+    problem = Cubic(d=40)
+    if rotated:
+        problem = Transformed(problem=problem, rotation=random_rotation(40, np.random.default_rng(0)))
+    result = run(problem, np.zeros(40), gtol=1e-2)
+    assert result.success
+    assert result.fun == pytest.approx(-2 / 3, abs=1e-4)
+    assert is_second_order(problem, result.x, 1e-2, 0.1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_off_axis_saddles_are_left(seed):
+    problem = OffAxis(d=30, seed=seed, offset=100.0, centre=np.random.default_rng(seed).standard_normal(30))
+    result = run(problem, problem.start, seed=seed)
+    assert result.success
+    assert result.fun == pytest.approx(problem.minimum, abs=1e-6)
+    assert result.nfev <= 72 * 31  # 27 of them for the certificate, which the driver makes afresh
+
+
+def rosenbrock(x):
+    return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+
+@pytest.mark.parametrize("d", [2, 10])
+def test_rosenbrock(d):
+    result = run(rosenbrock, np.tile([-1.2, 1.0], d // 2), curvtol=0.01, vectorized=False)
+    assert result.success
+    np.testing.assert_allclose(result.x, np.ones(d), atol=1e-4)
+
+
+def test_a_condition_number_of_a_million():
+    rng = np.random.default_rng(0)
+    Q = random_rotation(10, rng)
+    A = (Q * np.logspace(0, 6, 10)) @ Q.T
+    result = run(lambda x: float(x @ A @ x) / 2, np.ones(10), vectorized=False)
+    assert result.success
+    assert np.linalg.norm(A @ result.x) <= 1e-4
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1e-6, 1e-4])
+def test_noise_is_never_taken_for_a_minimum_where_there_is_none(noise):
+    problem, rng = OffAxis(d=10, seed=1), np.random.default_rng(0)
+    result = run(
+        lambda x: float(problem(x)) + noise * rng.standard_normal(),
+        np.zeros(10), gtol=1e-2, noise=noise, vectorized=False, maxfev=20_000,
+    )
+    assert float(problem(result.x)) <= problem.minimum + 1e-3 + 50 * noise
+    if result.success:
+        assert is_second_order(problem, result.x, 1e-2, 0.1)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e12])
+def test_an_offset_leads_to_the_truth_or_to_no_certificate(offset):
+    problem = OffAxis(d=12, seed=0, offset=offset)
+    result = run(problem, np.zeros(12), gtol=1e-3)
+    assert not result.success or is_second_order(problem, result.x, 1e-3, 0.1)
+    assert offset > 1e6 or result.success
+
+
+def test_float32():
+    result = run(Octopus(d=6), np.zeros(6, dtype=np.float32), gtol=0.1, curvtol=0.5)
+    assert result.success
+    assert result.x.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("fun", "x0", "stop"),
+    [
+        (lambda x: float(x[0] ** 4 - x[0] ** 2), [0.0], Stop.CERTIFIED),
+        (lambda x: float(x[0] ** 2), [3.0], Stop.CERTIFIED),
+        (lambda x: 1.0, [0.0, 0.0], Stop.UNDECIDED),
+        (lambda x: 0.0, [0.0, 0.0], Stop.UNDECIDED),
+        (lambda x: -float(x @ x), [0.0, 0.0], Stop.UNBOUNDED),
+        (lambda x: float(x.sum()), [0.0, 0.0], Stop.UNBOUNDED),
+        (lambda x: float(x[0] - math.log(x[0])) if x[0] > 0 else math.inf, [5.0], Stop.CERTIFIED),
+    ],
+)
+def test_how_runs_end(fun, x0, stop):
+    assert run(fun, np.array(x0), curvtol=0.01, vectorized=False, on_error="stop").stop is stop
+
+
+def test_a_kink_is_never_certified():
+    result = run(lambda x: float(np.abs(x).sum()), np.array([0.3, 0.3]), curvtol=0.01, vectorized=False)
+    assert not result.success
+    assert result.stop in (Stop.UNDECIDED, Stop.NOT_STATIONARY)
+    assert result.fun < 1e-3
+
+
+@pytest.mark.parametrize("budget", [0, 1, 2, 7, 20, 50, 111, 300, 600])
+def test_a_budget_is_never_passed(budget):
+    calls = []
+    problem = OffAxis(d=12, seed=2)
+
+    def fun(x):
+        calls.append(1)
+        return float(problem(x))
+
+    result = run(fun, np.zeros(12), vectorized=False, maxfev=budget)
+    assert len(calls) == result.nfev <= budget
+
+
+def test_same_seed_same_bits_and_inputs_unmutated():
+    problem, x0 = OffAxis(d=9, seed=4), np.zeros(9)
+    a, b = run(problem, x0, seed=7), run(problem, x0, seed=7)
+    np.testing.assert_array_equal(a.x, b.x)
+    assert a.nfev == b.nfev
+    np.testing.assert_array_equal(x0, np.zeros(9))
+
+
+def test_the_preset_passes_on_what_was_asked():
+    method, constants = auto(None, np.zeros(3), np.random.default_rng(0), Goal(1e-3, 0.2, 1e-2, 1e-5))
+    assert method == Auto(epsilon=1e-3, delta=0.2, failure=1e-2, noise=1e-5)
+    assert constants == {}
