@@ -118,11 +118,11 @@ class _Look:
 def _noise(look: _Look, twice: list[float], given: float | str | None) -> tuple[Noise, Remark]:
     """The noise, from difference tables at x and beside it: a kink or a jump shows in one, noise in both."""
     f, x, unit, rng = look.f, look.x, look.unit, look.rng
-    floor = noise_.rounding(x, max(map(abs, twice)))
     beside = x + spheres(rng, x, 1)[0, :] * like(BESIDE * unit, x)
     starts = ((x, twice[0]), (beside, f.value(beside)))
-    tables = [noise_.table_estimate(noise_.table(f, y, unit, value, rng)) for y, value in starts]
-    level = max(float(np.ptp(twice)), min(table or 0.0 for table in tables))
+    tables = [noise_.table(f, y, unit, value, rng) for y, value in starts]
+    floor = noise_.rounding(x, max(float(np.max(np.abs(table))) for table in tables), f.precision)
+    level = max(float(np.ptp(twice)), min(noise_.table_estimate(table) or 0.0 for table in tables))
     if noise_.SAFETY * level <= 4 * floor:
         return Noise(floor, "rounding"), remark("noise", "rounding", floor=floor)
     known = given == "auto" or (isinstance(given, int | float | np.number) and level <= 3 * given)

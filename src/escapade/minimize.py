@@ -92,7 +92,7 @@ def minimize(
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     if on_error not in ("raise", "stop"):
         raise InvalidSetting(f"on_error={on_error!r} must be 'raise' or 'stop'")
-    if isinstance(method, str) and method not in PRESETS:
+    if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     unit = None if x_scale is None else like(as_scale(x_scale, x), x)
     f = Oracle.of(fun, args=args, vectorized=vectorized, samples=samples, maxfev=maxfev, grad=grad)

@@ -18,7 +18,7 @@ DECEPTIONS = {
         {},
     ),
     "tilted |x|^3": (lambda x: 0.05 * x[0] ** 2 - 20 * abs(x[0]) ** 3 + 9e-5 * x[0], [0.0], {"minimum"}, {}),
-    "tilted well": (lambda x: -1e-7 * np.exp(-x[0] ** 2 / 2e-6) + 9e-5 * x[0], [0.0], {"minimum"}, {}),
+    "tilted well": (lambda x: -1e-7 * np.exp(-(x[0] ** 2) / 2e-6) + 9e-5 * x[0], [0.0], {"minimum"}, {}),
     "washboard": (lambda x: -np.cos(x[0]) + 1.05 * x[0], [0.0], {"minimum"}, {"gtol": 2.0, "curvtol": 0.1}),
     # Saddles that coarse values hide.
     "float32 values": (lambda x: np.float32(100 + x[0] ** 2 - x[1] ** 2), [0.0, 0.0], HOLDS, {}),
@@ -26,6 +26,19 @@ DECEPTIONS = {
     "rounded to 1e-6": (lambda x: round(x[0] ** 2 - x[1] ** 2, 6), [0.0, 0.0], HOLDS, {}),
     "cancellation": (lambda x: (1e10 + x[0] ** 2 - x[1] ** 2) - 1e10, [0.0, 0.0], HOLDS, {}),
     "rounded, d = 20": (lambda x: round(float(x @ x - 2 * x[0] ** 2), 6), np.zeros(20), HOLDS, {}),
+    "larger steps than changes": (
+        lambda x: float(np.float32(1e7 + 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4)),
+        [0.0, 0.0],
+        HOLDS,
+        {},
+    ),
+    "whole numbers": (lambda x: float(round(0.5 * x[0] ** 2 - x[1] ** 2)), [0.0, 0.0], HOLDS, {"gtol": 1e-2}),
+    "a staircase on a slope": (
+        lambda x: float(np.float32(1 + 0.005 * (x[0] - 0.18868662) - 0.08 * (x[0] - 0.18868662) ** 2)),
+        [0.18868662],
+        HOLDS,
+        {"gtol": 1e-2},
+    ),
     # Structure shorter than the steps that a large offset asks for.
     "ripple in the slope": (lambda x: 1e6 + 0.5 * x[0] ** 2 + 1e-6 * np.sin(400 * x[0]), [0.0], HOLDS, {}),
     "ripple in the curvature": (lambda x: 1e6 + 0.5 * x[0] ** 2 + 2e-6 * np.cos(1000 * x[0]), [0.0], HOLDS, {}),
@@ -132,3 +145,14 @@ def test_random_ridge_functions():
         assert c.gradient.lower - 1e-12 <= g <= c.gradient.upper + 1e-12
         assert c.curvature.lower - 1e-8 <= low <= c.curvature.upper + 1e-8
         assert not (c.verdict == "minimum" and low <= 0)
+
+
+def test_noise_far_from_the_origin_does_not_step_over_a_hill():
+    for seed in range(6):
+        dirt = np.random.default_rng(seed)
+
+        def hill(x, dirt=dirt):
+            square = float((x - 100) @ (x - 100))
+            return np.exp(-square / 2) + 0.005 * square + 0.03 * dirt.normal()
+
+        assert not certify(hill, np.full(2, 100.0), gtol=0.1, noise="auto", rng=seed).holds

@@ -402,3 +402,9 @@ def test_a_certificate_states_what_a_given_finder_spent():
     result = escapade.minimize(problem, problem.start, method=method, gtol=1e-2, curvtol=0.1, vectorized=True, rng=0)
     assert result.success
     assert result.certificate.failure >= 0.1
+
+
+@pytest.mark.parametrize("method", [None, 3, ["auto"], "automatic"])
+def test_what_is_no_method_is_named(method):
+    with pytest.raises(InvalidSetting, match="method="):
+        solve(method=method)

@@ -257,7 +257,11 @@ def test_noise_is_never_taken_for_a_minimum_where_there_is_none(noise):
     problem, rng = OffAxis(d=10, seed=1), np.random.default_rng(0)
     result = run(
         lambda x: float(problem(x)) + noise * rng.standard_normal(),
-        np.zeros(10), gtol=1e-2, noise=noise, vectorized=False, maxfev=20_000,
+        np.zeros(10),
+        gtol=1e-2,
+        noise=noise,
+        vectorized=False,
+        maxfev=20_000,
     )
     assert float(problem(result.x)) <= problem.minimum + 1e-3 + 50 * noise
     if result.success:

@@ -71,9 +71,7 @@ def test_theorem_3(given, option):
         delta=given["delta"],
         eta=got.eta,
         batch=math.ceil(got.batch),
-        check=GradientCheck(
-            epsilon=given["epsilon"], sigma2=given["sigma"] ** 2, failure=got.failure, mu=got.mu_check
-        ),
+        check=GradientCheck(epsilon=given["epsilon"], sigma2=given["sigma"] ** 2, failure=got.failure, mu=got.mu_check),
         finder=ZONCFOnline(delta=given["delta"], failure=0.005, ell=given["ell"]),
         mu_step=got.mu_step,
         rho=given["rho"],
@@ -150,9 +148,7 @@ def test_theorem_7(given, option, as_proved):
         delta=given["delta"],
         rho=given["rho"],
         epochs=ZOSCSG(B=math.ceil(got.B), b=math.ceil(got.b), eta=got.eta, mu=got.mu_step, option=option),
-        check=GradientCheck(
-            epsilon=given["epsilon"], sigma2=given["sigma"] ** 2, failure=got.failure, mu=got.mu_check
-        ),
+        check=GradientCheck(epsilon=given["epsilon"], sigma2=given["sigma"] ** 2, failure=got.failure, mu=got.mu_check),
         finder=ZONCFOnline(delta=given["delta"], failure=0.05, ell=given["ell"]),
         K=got.iterations,
     )
