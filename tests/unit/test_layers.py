@@ -25,6 +25,7 @@ LAYERS = [
     {"result"},
     {"methods"},
     {"theory"},
+    {"run"},
     {"minimize"},
     {"interop"},
     {"experiments", "plots"},

@@ -48,4 +48,5 @@ def test_every_method_file_is_listed():
 
 
 def test_the_driver_is_at_most_a_hundred_and_fifty_lines():
-    assert code_lines((SRC / "minimize.py").read_text(encoding="utf-8")) <= 150
+    for name in ("run.py", "minimize.py"):
+        assert code_lines((SRC / name).read_text(encoding="utf-8")) <= 150

@@ -1,0 +1,124 @@
+"""The driver: one loop for every method. Traces, limits, certificates and endings live here; budgets in the oracle."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ._array import Array
+from .certificate import Certificate
+from .certifier import Certifier
+from .errors import BudgetExhausted, EvaluationFailed, OracleError
+from .methods import PRESETS, Goal, Method
+from .oracle import Oracle
+from .result import Result
+from .stopping import Ending, Limits, Stop
+from .trace import Iterate, Trace
+
+QUIET = (Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR)
+"""Endings after which nothing more may be asked of the function (a budget may have been set aside)."""
+
+VALUE_SAMPLES = 10_000
+"""The value of a sampled function at the point returned is an average over so many samples, or the whole sum."""
+
+
+@dataclass
+class Run:
+    """One run: the state that no method sees."""
+
+    f: Oracle
+    x: Array
+    unit: Array
+    method: str | Method
+    goal: Goal
+    certifier: Certifier
+    rng: np.random.Generator
+    limits: Limits
+    progress: bool
+    trace: Trace = field(default_factory=Trace)
+    constants: dict[str, float] = field(default_factory=dict)
+    reserved: int = 0
+    error: EvaluationFailed | None = None
+
+    def go(self) -> Result:
+        name = self.method if isinstance(self.method, str) else self.method.name
+        ending, certificate = self._iterate(name), None
+        if ending.stop not in QUIET or (ending.stop is Stop.BUDGET and self.reserved):
+            try:
+                certificate = self._certify(ending)
+            except (OracleError, KeyboardInterrupt) as error:
+                ending = self._ended(error)
+        result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, self.error)
+        result.update(method=name, constants=self.constants)
+        if self.progress:
+            sys.stderr.write(f"\r{result.message}\x1b[K\n")
+        return result
+
+    def _ended(self, error: BaseException) -> Ending:
+        """Every way a run can be cut short becomes an ending."""
+        self.error = error if isinstance(error, EvaluationFailed) else None
+        return Ending(Stop.after(error))
+
+    def _iterate(self, name: str) -> Ending:
+        f, y = self.f, self.x
+        try:
+            if self.unit is not None:
+                f, y = f.scaled(self.unit), self.x / self.unit
+            method = self._configured(f, y)
+            if not hasattr(method, "finder"):  # the driver certifies its last iterate, inside the budget
+                self._reserve(f, y.shape[0])
+            run = method.iterates(f, y, self.rng)
+            while True:
+                try:
+                    iterate = next(run)
+                except StopIteration as end:
+                    return Ending(end.value.stop, end.value.finding if hasattr(method, "finder") else None)
+                self._record(iterate, name)
+                stop = self.limits.reached(self.trace, self.f.best[1])
+                if stop is not None:
+                    return Ending(stop)
+        except (OracleError, KeyboardInterrupt) as error:
+            return self._ended(error)
+        finally:
+            self.f.reserve(-self.reserved)
+
+    def _configured(self, f: Oracle, y: Array) -> Method:
+        if not isinstance(self.method, str):
+            return self.method
+        method, self.constants = PRESETS[self.method](f, y, self.rng, self.goal)
+        return method
+
+    def _reserve(self, f: Oracle, d: int) -> None:
+        if f.remaining < math.inf:
+            self.reserved = int(f.remaining // 4)
+            if f.samples is None:
+                self.reserved = min(self.reserved, 24 * (d + 1) + 40)
+            f.reserve(self.reserved)
+
+    def _record(self, iterate: Iterate, name: str) -> None:
+        self.x = iterate.x if self.unit is None else iterate.x * self.unit
+        step = self.trace.add(iterate, self.x, self.f.ledger)
+        if self.progress:
+            sys.stderr.write(f"\r{name}  {step}\x1b[K")
+
+    def _certify(self, ending: Ending) -> Certificate:
+        """The certificate of the last iterate, with the value there."""
+        f = self.f.tagged("certificate", pin=True)
+        if ending.finding is not None and self.unit is None:
+            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng)
+        else:
+            certificate = self.certifier(f, self.x, self.rng)
+        # The method's searches spent what its finder carries: half of what was asked for, if it was configured by name.
+        spent = getattr(getattr(self.method, "finder", None), "failure", self.goal.failure)
+        certificate = replace(certificate, failure=self.goal.failure + max(self.goal.failure, spent))
+        if math.isfinite(certificate.fun):
+            return certificate
+        if f.samples is None:  # the budget ended before the value
+            return replace(certificate, fun=f.value(self.x))
+        try:
+            return replace(certificate, fun=f.on(f.draw(VALUE_SAMPLES, self.rng)).value(self.x))
+        except BudgetExhausted:
+            return certificate
