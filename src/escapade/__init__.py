@@ -1,12 +1,14 @@
 """Escapade: zeroth-order nonconvex optimisation that escapes saddle points and certifies minima."""
 
 from . import curvature, errors, methods, problems, stopping, theory
+from .ask_tell import AskTell as ask_tell
 from .certificate import Certificate
 from .certify import certify
 from .check import check_fun
 from .interop import scipy_method
 from .minimize import minimize
-from .oracle import Oracle
+from .multistart import multistart
+from .oracle import Journal, Oracle
 from .report import FunctionReport
 from .result import Result
 
@@ -15,15 +17,18 @@ __version__ = "0.1.0"
 __all__ = [
     "Certificate",
     "FunctionReport",
+    "Journal",
     "Oracle",
     "Result",
     "__version__",
+    "ask_tell",
     "certify",
     "check_fun",
     "curvature",
     "errors",
     "methods",
     "minimize",
+    "multistart",
     "problems",
     "scipy_method",
     "stopping",

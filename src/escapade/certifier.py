@@ -14,7 +14,7 @@ from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import FLAT
 from .curvature.newton import newton_contracts
-from .errors import BudgetExhausted, InvalidSetting, MissingCapability
+from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
 from .oracle import Oracle
@@ -43,6 +43,8 @@ class Certifier:
         self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
         self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
         self._finding: Finding | None = None
+        self._here: Neighbourhood | None = None
+        self._step: Vector | None = None
 
     def _require_fitting_finder(self, *, sampled: bool) -> None:
         name = self._finder if isinstance(self._finder, str) else self._finder.name
@@ -60,24 +62,39 @@ class Certifier:
 
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
         """The certificate of x. A budget that runs out leaves what was shown until then."""
-        before, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        before, rounds = (dict(f.ledger.by_purpose), f.ledger.rounds) if self._here is None else self._here.began
         sampled = f.samples is not None and f.batch is None
         self._require_fitting_finder(sampled=sampled)
-        certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
+        try:
+            certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
+        except MissingValue as lost:
+            certificate = self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(lost)), {}, 0.0)
+            certificate = replace(certificate, remedy="make f answer around x: mend it there, or raise retries or timeout")
         spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
         return replace(
             certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
         )
 
-    def conclude(self, f: Oracle, x: Array, finding: Finding, rng: np.random.Generator) -> Certificate:
-        """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured."""
+    def conclude(
+        self,
+        f: Oracle,
+        x: Array,
+        finding: Finding,
+        rng: np.random.Generator,
+        here: Neighbourhood | None = None,
+        step: Vector | None = None,
+    ) -> Certificate:
+        """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured, and
+        not even that if its neighbourhood is known."""
         known = copy.copy(self)
-        known._finding, known._finder = finding, "auto"
+        known._finding, known._finder, known._here, known._step = finding, "auto", here, step
         return known(f, x, rng)
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
         try:
-            here = Neighbourhood.measure(f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, rng=rng)
+            here = self._here or Neighbourhood.measure(
+                f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, rng=rng
+            )
         except BudgetExhausted as stop:
             return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
         if here.flat:
@@ -88,7 +105,7 @@ class Certifier:
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
             try:
-                settled = newton_contracts(here)
+                settled = newton_contracts(here, self._step)
             except BudgetExhausted:
                 settled = False
             if not settled:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from .certifier import Certifier
 from .curvature import Finder
 from .curvature.finding import require_positive
 from .estimators.neighbourhood import as_scale
-from .oracle import Oracle
+from .oracle import Failures, Oracle, Policy
 from .validation import check_tolerances, refuse_constraints
 
 
@@ -32,6 +33,11 @@ def certify(
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
     maxfev: int | None = None,
+    workers: Any = None,
+    timeout: float | None = None,
+    on_error: Policy = "raise",
+    nan_policy: Policy | None = None,
+    retries: int | None = None,
     finder: str | Finder = "auto",
     grad: Callable[..., Any] | None = None,
     rng: Any = None,
@@ -58,6 +64,9 @@ def certify(
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     samples : int or "stream", optional
         f is an average over so many samples, or over a stream.
+    workers, timeout, on_error, nan_policy, retries : optional
+        Where f is evaluated and what is done when that fails, as for `minimize`. Around points that are missing
+        nothing is shown, and the verdict is "undecided".
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
 
@@ -72,9 +81,20 @@ def certify(
     if rho is not None:
         require_positive("rho", rho)
     as_scale(x_scale, point)
-    f = Oracle.of(fun, args=args, vectorized=vectorized, samples=samples, maxfev=maxfev, grad=grad)
+    f = Oracle.of(
+        fun,
+        args=args,
+        vectorized=vectorized,
+        samples=samples,
+        maxfev=maxfev,
+        grad=grad,
+        workers=workers,
+        timeout=timeout,
+        failures=Failures(on_error, nan_policy, retries),
+    )
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
         gtol=gtol, curvtol=curvtol, failure=failure, noise=noise, x_scale=x_scale, rho=rho, finder=finder
     )
-    return replace(task(f, point, as_generator(rng)), seed=seed)
+    with closing(f):
+        return replace(task(f, point, as_generator(rng)), seed=seed)

@@ -4,12 +4,14 @@ EscapadeError
 ├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
 ├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
 ├── MissingCapability                    the function cannot do what the method needs
+├── JournalError                         a journal cannot be used, or is of another run
 └── OracleError                          something happened at the door to function values
     ├── BudgetExhausted                  the stencil asked for would pass the budget
     ├── TimeExhausted                    it was asked for after the deadline
     ├── EvaluationFailed                 the user's function raised
     ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
     └── NonFiniteValue                   it returned NaN or infinity
+        └── MissingValue                 points failed for good, and are missing from a stencil
 
 Every `OracleError` carries the best point so far, `best_x` and `best_fun` (None before the first value).
 """
@@ -33,6 +35,10 @@ class BelowPrecision(EscapadeError, ValueError):
 
 class MissingCapability(EscapadeError):
     """The function lacks something the method needs: gradients, samples, or being asked twice."""
+
+
+class JournalError(EscapadeError):
+    """A journal cannot be read or written, or belongs to another run; the message says which, and what to do."""
 
 
 class OracleError(EscapadeError):
@@ -61,9 +67,6 @@ class TimeExhausted(OracleError):
 class EvaluationFailed(OracleError):
     """The user's function raised; the exception is the cause, the point is `x`."""
 
-    row: int | None = None
-    """The row of its block at which the evaluation stopped (None: all of the block was sent)."""
-
     def __init__(self, message: str, x: Any) -> None:
         super().__init__(message)
         self.x = x
@@ -75,3 +78,14 @@ class InvalidValue(EvaluationFailed, TypeError):
 
 class NonFiniteValue(EvaluationFailed):
     """The user's function returned NaN or infinity at `x`."""
+
+
+class MissingValue(NonFiniteValue):
+    """Some points of a stencil could not be evaluated, the first of them `x`; `values` are those of all, NaN there.
+
+    Only where a policy lets points be missing: on_error="penalise", nan_policy="penalise" or a callable.
+    """
+
+    def __init__(self, message: str, x: Any, values: Any) -> None:
+        super().__init__(message, x)
+        self.values = values

@@ -12,7 +12,7 @@ from .certifier import Certifier
 from .errors import InvalidSetting
 from .estimators.neighbourhood import as_scale
 from .methods import PRESETS, Goal, Method
-from .oracle import Oracle
+from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
 from .stopping import Callback, Limits, Rule
@@ -32,13 +32,19 @@ def minimize(
     maxiter: int | None = None,
     maxtime: float | None = None,
     noise: float | str | None = None,
+    prefer: Literal["queries", "rounds"] = "queries",
     x_scale: Any = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    workers: Any = None,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
+    journal: Any = None,
     stop: Rule | None = None,
-    on_error: Literal["raise", "stop"] = "raise",
+    timeout: float | None = None,
+    on_error: Policy = "raise",
+    nan_policy: Policy | None = None,
+    retries: int | None = None,
     progress: bool = False,
     grad: Callable[..., Any] | None = None,
     bounds: Any = None,
@@ -61,12 +67,28 @@ def minimize(
         1 - `failure` for the whole run. In x / x_scale if `x_scale` is given.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
+    prefer : "queries" or "rounds"
+        What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
     callback : callable, optional
         `callback(intermediate_result)`, or `callback(x)`; raising StopIteration stops the run.
+    journal : path or Journal, optional
+        An SQLite file in which every value is recorded before it is used. A run that was cut short goes on where it was
+        when it is started again with the same arguments; its budgets may be raised. See docs/journal.md.
     stop : rule, optional
         A stopping rule, or several combined with | and & (see `escapade.stopping`).
-    on_error : "raise" or "stop"
-        Whether a failing function raises (the exception carries the `result` so far) or ends the run with a status.
+    workers : optional
+        Where f is evaluated: None (here), an int (so many processes), a `concurrent.futures.Executor`, a map-like
+        callable, a Dask `Client`, or "ray". The result does not depend on it. See docs/workers.md.
+    timeout : float, optional
+        Seconds for one evaluation; then its process is killed, and the evaluation has failed.
+    on_error, nan_policy : "raise", "stop", "retry", "penalise" or callable
+        What to do when f raises (or hangs, or kills its worker), and when it returns NaN or infinity (None: the same).
+        "raise" raises (the exception carries the `result` so far) and "stop" ends the run with a status; so does "retry"
+        after `retries` more attempts (3), each a little later. "penalise" makes the point a missing one: no step goes
+        there, and nothing is certified around it. A callable `on_error(x, attempt, exception)` answers with a value,
+        None (missing) or "retry". See docs/failures.md.
+    retries : int, optional
+        Further attempts before any of these policies applies.
     grad : callable, optional
         Exact gradients, for the first-order baseline "neon2-gd" alone.
 
@@ -79,18 +101,44 @@ def minimize(
     x = as_point(x0)
     check_tolerances(gtol, curvtol, failure, noise)
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
-    if on_error not in ("raise", "stop"):
-        raise InvalidSetting(f"on_error={on_error!r} must be 'raise' or 'stop'")
+    failures = Failures(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
+    if prefer not in ("queries", "rounds"):
+        raise InvalidSetting(f"prefer={prefer!r} must be 'queries' or 'rounds'")
     unit = None if x_scale is None else like(as_scale(x_scale, x), x)
-    f = Oracle.of(fun, args=args, vectorized=vectorized, samples=samples, maxfev=maxfev, grad=grad)
+    f = Oracle.of(
+        fun,
+        args=args,
+        vectorized=vectorized,
+        samples=samples,
+        maxfev=maxfev,
+        grad=grad,
+        workers=workers,
+        timeout=timeout,
+        failures=failures,
+    )
     f.until(limits.deadline)
-    goal = Goal(gtol, math.sqrt(gtol) if curvtol is None else curvtol, failure / 2, noise)
-    certifier = Certifier(gtol=gtol, curvtol=goal.curvtol, failure=failure / 2, noise=noise, x_scale=x_scale)
-    run = Run(f, x, unit, method, goal, certifier, as_generator(rng), limits, progress)
-    result = run.go()
-    if run.error is not None and on_error == "raise":
+    share = 0.9 if samples is None else 0.5  # of the failure probability, for the method's own searches
+    goal = Goal(gtol, math.sqrt(gtol) if curvtol is None else curvtol, share * failure, noise, prefer)
+    certifier = Certifier(gtol=gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale)
+    generator = as_generator(rng)
+    if journal is not None:
+        settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": goal.curvtol}
+        settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
+        record, generator = Journal.of(journal).open(
+            settings | {"args": args, "grad": grad is not None},
+            {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime},
+            x,
+            None if rng is None else generator,
+        )
+        f.keep(record)
+    run = Run(f, x, unit, method, goal, certifier, generator, limits, progress)
+    try:
+        result = run.go()
+    finally:
+        f.close()
+    if run.error is not None and failures.raises(run.error):
         run.error.result = result
         raise run.error
     return result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
 
 from scipy.optimize import OptimizeResult
 
@@ -14,6 +15,9 @@ from .errors import EvaluationFailed
 from .oracle import Oracle
 from .stopping import Stop
 from .trace import Move, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
 
@@ -105,6 +109,21 @@ class Result(OptimizeResult):
         certificate = None if self.certificate is None else json.loads(self.certificate.to_json())
         data |= {"stop": self.stop.name, "certificate": certificate, "history": self.history.plain()}
         return json.dumps(data, **options)
+
+    def plot(self, ax: Axes | None = None, *, fun: Callable[[Array], Any] | None = None) -> Axes:
+        """Draw f against queries, coloured by phase, with escapes and the certificate marked.
+
+        Where a method did not ask for the value of an iterate, it comes from `fun`, which is called once for every
+        such iterate and not counted, or is the least value seen until then. Without `fun` the curve begins at the
+        first iterate. Needs Matplotlib: `pip install 'escapade[plot]'`. Queries: none.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from .plots import plot_run
+
+        return plot_run(self, ax, fun)
 
     def __str__(self) -> str:
         lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,8 @@ class Run:
     trace: Trace = field(default_factory=Trace)
     constants: dict[str, float] = field(default_factory=dict)
     reserved: int = 0
+    spent: float = 0.0
+    """The failure probability of a method that certifies its own last iterate; 0 for others."""
     error: EvaluationFailed | None = None
 
     def go(self) -> Result:
@@ -64,18 +67,20 @@ class Run:
 
     def _iterate(self, name: str) -> Ending:
         f, y = self.f, self.x
+        self.trace.x0 = self.x
         try:
             if self.unit is not None:
                 f, y = f.scaled(self.unit), self.x / self.unit
             method = self._configured(f, y)
-            if not hasattr(method, "finder"):  # the driver certifies its last iterate, inside the budget
+            if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
             run = method.iterates(f, y, self.rng)
             while True:
                 try:
                     iterate = next(run)
                 except StopIteration as end:
-                    return Ending(end.value.stop, end.value.finding if hasattr(method, "finder") else None)
+                    ending: Ending = end.value
+                    return ending if self.spent > 0 else Ending(ending.stop)
                 self._record(iterate, name)
                 stop = self.limits.reached(self.trace, self.f.best[1])
                 if stop is not None:
@@ -86,9 +91,14 @@ class Run:
             self.f.reserve(-self.reserved)
 
     def _configured(self, f: Oracle, y: Array) -> Method:
-        if not isinstance(self.method, str):
-            return self.method
-        method, self.constants = PRESETS[self.method](f, y, self.rng, self.goal)
+        method = self.method
+        if isinstance(method, str):
+            method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
+        if hasattr(method, "finder") or getattr(method, "certifies", False):
+            carrier: Any = getattr(method, "finder", method)
+            self.spent = float(carrier.failure)
+        # What the method's own searches do not spend is left for the certificate of the driver; a little always is.
+        self.certifier.failure = max(self.certifier.failure - self.spent, self.certifier.failure / 10)
         return method
 
     def _reserve(self, f: Oracle, d: int) -> None:
@@ -100,20 +110,18 @@ class Run:
 
     def _record(self, iterate: Iterate, name: str) -> None:
         self.x = iterate.x if self.unit is None else iterate.x * self.unit
-        step = self.trace.add(iterate, self.x, self.f.ledger)
+        step = self.trace.add(iterate, self.x, self.f.ledger, self.f.best[1])
         if self.progress:
             sys.stderr.write(f"\r{name}  {step}\x1b[K")
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
         f = self.f.tagged("certificate", pin=True)
-        if ending.finding is not None and self.unit is None:
-            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng)
+        if ending.finding is not None and (self.unit is None or ending.here is not None):
+            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, ending.here, ending.step)
         else:
             certificate = self.certifier(f, self.x, self.rng)
-        # The method's searches spent what its finder carries: half of what was asked for, if it was configured by name.
-        spent = getattr(getattr(self.method, "finder", None), "failure", self.goal.failure)
-        certificate = replace(certificate, failure=self.goal.failure + max(self.goal.failure, spent))
+        certificate = replace(certificate, failure=self.certifier.failure + self.spent)
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

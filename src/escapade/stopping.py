@@ -14,7 +14,8 @@ from scipy.optimize import OptimizeResult
 
 from .curvature import Finding
 from .curvature.finding import require_positive
-from .errors import BudgetExhausted, NonFiniteValue, TimeExhausted
+from .errors import BudgetExhausted, MissingValue, NonFiniteValue, TimeExhausted
+from .estimators.neighbourhood import Neighbourhood, Vector
 from .trace import Step, Trace
 
 
@@ -45,6 +46,7 @@ class Stop(Enum):
         kinds = (
             (BudgetExhausted, cls.BUDGET),
             (TimeExhausted, cls.TIME),
+            (MissingValue, cls.UNDECIDED),
             (NonFiniteValue, cls.NON_FINITE),
             (KeyboardInterrupt, cls.INTERRUPTED),
         )
@@ -53,15 +55,19 @@ class Stop(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """What a method returns: why it stopped, and the finding at its last iterate if it made one there."""
+    """What a method returns: why it stopped, the finding at its last iterate if it made one there, and what it measured
+    around that iterate, which need not be measured again."""
 
     stop: Stop
     finding: Finding | None = None
+    here: Neighbourhood | None = None
+    step: Vector | None = None
+    """A step that should lead to the minimiser nearby."""
 
     @classmethod
-    def of(cls, finding: Finding) -> Ending:
+    def of(cls, finding: Finding, here: Neighbourhood | None = None, step: Vector | None = None) -> Ending:
         """The ending at a point where no direction was found."""
-        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding)
+        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding, here, step)
 
 
 class Rule(Protocol):

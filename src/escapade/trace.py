@@ -41,6 +41,8 @@ class Step:
     nfev: int
     by_purpose: dict[str, int]
     x: Array = None
+    best: float | None = None
+    """The least value seen until then, stencils included (None for a sampled function)."""
 
     def __str__(self) -> str:
         fun = "" if self.fun is None else f"  f = {self.fun:.8g}"
@@ -53,6 +55,8 @@ class Trace:
     """All records of a run; a sequence."""
 
     steps: list[Step] = field(default_factory=list)
+    x0: Array = None
+    """Where the run began."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -63,10 +67,11 @@ class Trace:
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
 
-    def add(self, iterate: Iterate, x: Array, ledger: Ledger) -> Step:
+    def add(self, iterate: Iterate, x: Array, ledger: Ledger, best: float | None = None) -> Step:
         """Record an iterate, with x in the user's variables."""
         books = dict(ledger.by_purpose)
-        step = Step(len(self) + 1, iterate.move, iterate.fun, iterate.grad_norm, sum(books.values()), books, x)
+        nit, nfev = len(self) + 1, sum(books.values())
+        step = Step(nit, iterate.move, iterate.fun, iterate.grad_norm, nfev, books, x, best)
         self.steps.append(step)
         return step
 
@@ -77,6 +82,7 @@ class Trace:
                 "nit": step.nit,
                 "move": step.move.value,
                 "fun": step.fun,
+                "best": step.best,
                 "grad_norm": step.grad_norm,
                 "nfev": step.nfev,
                 "by_purpose": step.by_purpose,

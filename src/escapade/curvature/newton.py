@@ -6,7 +6,7 @@ import numpy as np
 
 from .._array import like
 from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood
+from ..estimators.neighbourhood import Neighbourhood, Vector
 from ..oracle import central
 
 CONTRACTION = 1 / 8
@@ -16,15 +16,17 @@ gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an infle
 STEPS = 20
 
 
-def newton_contracts(here: Neighbourhood) -> bool:
+def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
     """Whether the gradient at x - H^-1 g is at most an eighth of that at x.
 
     The third derivative at x alone cannot tell whether a minimiser is near: x^2 - c x^4 + g x has none at all.
-    H^-1 g is found by conjugate gradients on products.
+    H^-1 g is found by conjugate gradients on products, unless a `step` that comes near to it is known.
 
-    Queries: (2*d + 2) * k + 4*d for k <= 20 products
+    Queries: 4*d if a step is known, else (2*d + 2) * k + 4*d for k <= 20 products
     """
-    g, error = here.gradient()
+    if step is not None:
+        return _contracts(here, step)
+    g, _ = here.gradient()
     products = Products(here, np.ones(here.d))
     s, r = np.zeros(here.d), -g
     p, size = r, float(r @ r)
@@ -39,6 +41,15 @@ def newton_contracts(here: Neighbourhood) -> bool:
         p = r + size / before * p
     if not size <= 1e-2 * float(g @ g):
         return False
+    return _contracts(here, s)
+
+
+def _contracts(here: Neighbourhood, s: Vector) -> bool:
+    """Whether the gradient at x + s is at most an eighth of that at x.
+
+    Queries: 4*d
+    """
+    g, error = here.gradient()
     h = like(here.steps * here.unit, here.x)
     values = here.f.tagged("check")(central(here.moved(s, 1.0), h) + central(here.moved(s, 1.0), 2 * h))
     up, down, up2, down2 = np.split(values, 4)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, epsilon, like, to_numpy
-from ..errors import InvalidSetting, NonFiniteValue
+from ..errors import InvalidSetting, MissingValue, NonFiniteValue
 from ..oracle import Oracle, point, some_axes
 from . import noise as noise_
 from .noise import Noise
@@ -24,6 +24,8 @@ class Neighbourhood(Rows):
 
     flat: bool = False
     """Whether f did not change at all over the longest steps: then nothing can be said of it."""
+    began: tuple[dict[str, int], int] = field(default_factory=lambda: ({}, 0))
+    """The queries by purpose, and the rounds, when the measurement began."""
     _table: Vector = field(default_factory=lambda: np.zeros(0))
     _unit: float = 0.0
 
@@ -50,9 +52,10 @@ class Neighbourhood(Rows):
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
         look = f.tagged("check")
+        began = (dict(f.ledger.by_purpose), f.ledger.rounds)
         f0 = look.value(x)
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
-        here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]))
+        here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
         here._settle_steps(known, auto=noise == "auto")
         here._learn_scale()
@@ -68,7 +71,7 @@ class Neighbourhood(Rows):
 
         Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
         """
-        stretch = 1.0
+        stretch, lost = 1.0, None
         self.noise = self._seen_noise(known, auto=auto)
         most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):
@@ -76,13 +79,17 @@ class Neighbourhood(Rows):
             self.steps = np.minimum(stretch * fitting, most)
             self._rows.clear()
             try:
+                self.take_rows(1.0, 2.0)
                 change = np.abs(np.concatenate([*self.row(1.0), *self.row(2.0)]) - self.f0)
-            except NonFiniteValue:
+            except NonFiniteValue as error:
+                lost = error
                 if last:
                     raise
                 stretch /= 64
                 continue
             self.flat = not np.any(change)
+            if self.flat and isinstance(lost, MissingValue):  # the steps were cut to nothing
+                raise lost
             if self.flat and np.any(self.steps < most):
                 stretch *= 16
                 continue
@@ -132,16 +139,15 @@ class Neighbourhood(Rows):
 
         Queries: 16
         """
-        f, (g, slope_error) = self.f.tagged("check"), self.gradient()
+        g, slope_error = self.gradient()
         noise = 4 * self.noise.norm(1)
-        for _ in range(4):
-            signs = np.where(rng.random(self.d) < 0.5, -1.0, 1.0) * self.steps
-            ratio = float(rng.uniform(0.09, 0.13))
-            near = point(self.moved(signs, ratio)) + point(self.moved(signs, -ratio))
-            a, b, c, e = f(near + point(self.moved(signs, 1.0)) + point(self.moved(signs, -1.0)))
-            reach = float(np.linalg.norm(signs))
-            odd = abs(float(a - b) / 2 - ratio * float(g @ signs))
-            if odd > noise + 3 * ratio * slope_error * reach + abs(float(c - e) / 2 - float(g @ signs)):
+        signs, ratios = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps, rng.uniform(0.09, 0.13, 4)
+        reach = float(np.linalg.norm(self.steps))
+        places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=True) for t in (r, -r, 1.0, -1.0)]
+        values = self.f.tagged("check")(sum(places[1:], start=places[0]))
+        for v, ratio, (a, b, c, e) in zip(signs, ratios, values.reshape(4, 4), strict=True):
+            odd = abs(float(a - b) / 2 - ratio * float(g @ v))
+            if odd > noise + 3 * ratio * slope_error * reach + abs(float(c - e) / 2 - float(g @ v)):
                 return False
             even, longer = float(a + b) - 2 * self.f0, float(c + e) - 2 * self.f0
             tolerance = 0.25 * (abs(longer) + self.curvtol * reach**2)

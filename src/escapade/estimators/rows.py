@@ -55,11 +55,20 @@ class Rows:
 
         Queries: 2*d the first time, none after
         """
-        if k not in self._rows:
-            h = like(k * self.steps * self.unit, self.x)
-            values = self.f.tagged("check")(central(self.x, h))
-            self._rows[k] = (values[: self.d], values[self.d :])
+        self.take_rows(k)
         return self._rows[k]
+
+    def take_rows(self, *factors: float) -> None:
+        """Those of these rows that are not known yet, in one round.
+
+        Queries: 2*d for each of them
+        """
+        missing = [k for k in factors if k not in self._rows]
+        if missing:
+            stencils = [central(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
+            values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
+            for k, row in zip(missing, np.split(values, len(missing)), strict=True):
+                self._rows[k] = (row[: self.d], row[self.d :])
 
     def gradient(self) -> tuple[Vector, float]:
         """The gradient, extrapolated from two rows, and a bound on the norm of its error.

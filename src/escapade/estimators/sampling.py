@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from .._array import Array, epsilon, like, to_numpy
 from ..oracle import Batch, Oracle, axes, central, point
@@ -154,7 +154,7 @@ class SampledNeighbourhood:
                 groups = [Batch(part) for part in np.array_split(ids, GROUPS)]
                 means = np.array([self._second_difference(group, v, h) for group in groups])
                 mean = float(means.mean())
-                width = float(student.ppf(1 - spent / 2, GROUPS - 1) * means.std(ddof=1)) / math.sqrt(GROUPS)
+                width = float(stdtrit(GROUPS - 1, 1 - spent / 2) * means.std(ddof=1)) / math.sqrt(GROUPS)
             width += error
             seen = Interval(mean - width, mean + width)
             clear = seen.upper <= -self.delta / 2 or seen.lower > -self.delta / 2

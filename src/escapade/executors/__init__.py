@@ -1,5 +1,8 @@
 """Where points are evaluated. An executor has one method; the oracle is its only caller."""
 
-from .local import Evaluate, Serial, Vectorized
+from .choose import choose
+from .local import Evaluate, RowFailure, Serial, Vectorized
+from .processes import Processes
+from .remote import TookTooLong, WorkerDied
 
-__all__ = ["Evaluate", "Serial", "Vectorized"]
+__all__ = ["Evaluate", "Processes", "RowFailure", "Serial", "TookTooLong", "Vectorized", "WorkerDied", "choose"]

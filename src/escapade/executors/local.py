@@ -5,18 +5,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import array_api_compat
 
 from .._array import Array
 
 
+@runtime_checkable
 class Evaluate(Protocol):
     """The one method: raw values of the rows of a block.
 
-    `batch` is () for a plain function and (ids,) for a sampled one. A failure at row r is reported by
-    raising `RowFailure(r)` from the user's exception.
+    `batch` is () for a plain function and (ids,) for a sampled one. A failure at row r is reported by raising
+    `RowFailure(r)` from the user's exception, which ends the block; or, by an executor that goes on with the other
+    rows, as a `RowFailure` in the place of the value, in a list.
     """
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any: ...
@@ -27,11 +29,14 @@ class Evaluate(Protocol):
 
 
 class RowFailure(Exception):
-    """The user's function raised at this row of the block; the cause says what (None: at some row)."""
+    """The user's function raised at this row of the block; the cause says what (None: at some row).
 
-    def __init__(self, row: int | None) -> None:
+    `values` are those of the rows before it, where the executor has them.
+    """
+
+    def __init__(self, row: int | None, values: list[Any] | None = None) -> None:
         super().__init__(row)
-        self.row = row
+        self.row, self.values = row, values
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Serial:
                 # An array may be overwritten by the next call; a float may not.
                 out.append(value if isinstance(value, float) else copy.copy(value))
         except Exception as error:
-            raise RowFailure(len(out)) from error
+            raise RowFailure(len(out), out) from error
         return out
 
     def calls(self, rows: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Goal:
     curvtol: float
     failure: float
     noise: float | str | None = None
+    prefer: Literal["queries", "rounds"] = "queries"
 
 
 @dataclass(frozen=True)

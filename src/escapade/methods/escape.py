@@ -33,7 +33,7 @@ def escape(f: Oracle, x: Array, found: Finding, delta: float, rho: float | None,
         up, down = f(point(x + t * v) + point(x - t * v))
     v, low = (v, float(up)) if up <= down else (-v, float(down))
     for _ in range(DOUBLINGS):
-        further = f.value(x + 2 * t * v)
+        further = f.trial(x + 2 * t * v)
         if start - further < 2 * (start - low):
             break
         t, low = 2 * t, further

@@ -1,7 +1,24 @@
 """The only door to function values: `Oracle`, its books, and the stencils it evaluates."""
 
+from .batch import Batch
+from .failures import Failures, Policy
+from .journal import Journal
 from .ledger import Ledger
-from .oracle import Batch, Oracle
+from .oracle import Oracle
 from .stencil import Stencil, axes, central, pairs, point, points, some_axes
 
-__all__ = ["Batch", "Ledger", "Oracle", "Stencil", "axes", "central", "pairs", "point", "points", "some_axes"]
+__all__ = [
+    "Batch",
+    "Failures",
+    "Journal",
+    "Ledger",
+    "Oracle",
+    "Policy",
+    "Stencil",
+    "axes",
+    "central",
+    "pairs",
+    "point",
+    "points",
+    "some_axes",
+]

@@ -1,108 +1,276 @@
-"""What happens when the user's function raises, or returns what is not a number. The one place for it.
+"""What happens when the user's function raises, hangs, or returns what is not a number. The one place for it.
 
-Policies other than "raise" (retry, penalise, timeouts) belong here and nowhere else.
+A policy says what to do with such a point. "raise" (and "stop", which differs only for whoever holds the run) ends the
+matter with a typed error; "retry" asks again first, and then once more, a little later each time; "penalise" makes the
+point a missing one. A missing point is never a huge value: whoever asked for it alone is told that it is no good, and
+whoever asked for a stencil gets a `MissingValue`, with the values of the other points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias
 
-import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
-from ..errors import EvaluationFailed, InvalidValue, NonFiniteValue
-from ..executors.local import Evaluate, RowFailure
+from .._array import Array, namespace
+from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue
+from ..executors import Evaluate, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil
+from .values import as_floats, show
+
+Answer: TypeAlias = float | Literal["retry"] | None
+"""What a policy function answers: a value, "retry", or None for a missing point."""
+
+Policy: TypeAlias = Literal["raise", "stop", "retry", "penalise"] | Callable[[Array, int, Any], Answer]
+
+NAMES = ("raise", "stop", "retry", "penalise")
+
+RETRIES = 3
+"""Further attempts that "retry" makes unless told how many."""
+
+PAUSE, LONGEST_PAUSE = 0.02, 10.0
+"""Seconds before the first further attempt; twice as many before each next one, up to the second number."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What to do with points that cannot be evaluated.
+
+    Parameters
+    ----------
+    on_error : "raise", "stop", "retry", "penalise" or callable
+        When the function raises, takes too long, or kills its process. A callable `on_error(x, attempt, exception)`
+        answers with a value for x, with None (x is missing) or with "retry"; or it raises.
+    nan_policy : the same, optional
+        When it returns NaN or infinity; a callable gets that value for its exception. None: as `on_error`.
+    retries : int, optional
+        Further attempts before the policy is asked (None: 3 for "retry", else 0).
+    """
+
+    on_error: Policy = "raise"
+    nan_policy: Policy | None = None
+    retries: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, policy in (("on_error", self.on_error), ("nan_policy", self.nan_policy)):
+            if not (callable(policy) or policy in NAMES or (policy is None and name == "nan_policy")):
+                raise InvalidSetting(f"{name}={policy!r:.60} must be one of {', '.join(NAMES)}, or a callable")
+        retries = self.retries
+        if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
+            raise InvalidSetting(f"retries={retries!r:.60} must be a non-negative integer, or None")
+
+    def policy(self, error: Exception | float) -> Policy:
+        """The policy for an exception, or for a value that is not finite (or for the error that says so)."""
+        finite = isinstance(error, Exception) and not isinstance(error, NonFiniteValue)
+        return self.on_error if finite or self.nan_policy is None else self.nan_policy
+
+    def raises(self, error: EvaluationFailed) -> bool:
+        """Whether an error that ended a run is raised, rather than kept as its status."""
+        policy = self.policy(error)
+        return not isinstance(error, MissingValue) and (policy == "raise" or callable(policy))
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a point can be missing."""
+        return not {self.on_error, self.nan_policy} <= {*NAMES[:3], None}
+
+    def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
+        """What becomes of x after so many attempts."""
+        policy = self.policy(error)
+        most = self.retries if self.retries is not None else RETRIES if policy == "retry" else 0
+        if attempt <= most:
+            return "retry"
+        if policy == "penalise":
+            return None
+        if not callable(policy):
+            return "raise"
+        answer = policy(x, attempt, error)
+        if answer is None or answer == "retry":
+            return answer
+        value = float(answer)
+        return value if math.isfinite(value) else None
+
+
+STOPPED = object()
+"""In the place of raw values that did not come."""
+
+Span: TypeAlias = tuple[int, int]
 
 
 def checked_values(
-    evaluate: Evaluate, stencil: Stencil, start: int, stop: int, batch: tuple[Any, ...]
-) -> tuple[NDArray[np.float64], float]:
-    """The values at some rows of a stencil as float64, and the machine epsilon they came with; or a typed error.
+    evaluate: Evaluate,
+    stencil: Stencil,
+    span: Span,
+    batch: tuple[Any, ...],
+    failures: Failures,
+    book: Callable[[int], None],
+) -> tuple[NDArray[np.float64], float, str]:
+    """The values at some rows of a stencil as float64, the machine epsilon they came with, and why some are missing.
 
-    The point of an error is built afresh: the function may have written to the one it was given.
+    Missing values are NaN. `book` is told of every point sent. The point of an error is built afresh: the function
+    may have written to the one it was given.
     """
-
-    def at(row: int) -> Array:
-        return stencil.rows(start + row, start + row + 1)[0, :]
-
-    try:
-        raw = evaluate(stencil.rows(start, stop), batch)
-    except RowFailure as failure:
-        _raise_failed(failure, (stop - start, stencil.d), at)
-    values, precision = _as_floats(raw, (stop - start, stencil.d), at)
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        x = at(row)
-        raise NonFiniteValue(
-            f"the function returned {values[row]} at x = {_show(x)}; "
-            "start elsewhere, bound the variables inside the function, return a finite value there, or pass x_scale "
-            "if the steps taken are too long for the variables",
-            x,
-        )
-    return values, precision
+    asked, rows = _Asked(evaluate, stencil, span, batch, failures, book), span[1] - span[0]
+    raw = asked.ask(range(rows), stencil.rows(*span))
+    if raw is not STOPPED:
+        if not _mixed(raw):
+            values, precision = as_floats(raw, (rows, stencil.d), asked.at)
+            if np.isfinite(values).all():
+                return values, precision, ""
+        asked.take(range(rows), raw)
+    return asked.all()
 
 
-def _as_floats(
-    raw: Any, shape: tuple[int, int], at: Callable[[int], Array]
-) -> tuple[NDArray[np.float64], float]:
-    """Raw results as float64 and their machine epsilon, or InvalidValue at the first that is not one real number."""
-    m = shape[0]
-    try:
-        values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
-    except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
-        values = np.empty(0, dtype=object)
-    if values.shape == (m,) and values.dtype.kind in "fiub":
-        return values.astype(np.float64), float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
-    if isinstance(raw, list) and len(raw) == m:
-        return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)]), 0.0
-    kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiubO" else ""
-    raise InvalidValue(
-        f"with vectorized=True the function must return {m} real values for {m} points (rows of an array "
-        f"of shape {shape}), but returned {_describe(raw)}{kind}; return an array of shape ({m},), "
-        "or pass vectorized=False for a function of one point",
-        at(0),
-    )
+def missing_values(stencil: Stencil, values: NDArray[np.float64], why: str) -> MissingValue:
+    """The error for a stencil some of whose values are missing."""
+    lost = np.isnan(values)
+    which = "the point asked for" if stencil.size == 1 else f"{lost.sum()} of {stencil.size} points, the first"
+    first = int(lost.argmax())
+    return MissingValue(f"no value could be had of {which} {why}", stencil.rows(first, first + 1)[0, :], values)
 
 
-def _as_float(value: Any, row: int, at: Callable[[int], Array]) -> float:
-    """One result as a float, or InvalidValue."""
-    try:
-        number = np.asarray(to_numpy(value) if array_api_compat.is_array_api_obj(value) else value)
-        if number.ndim == 0 and (number.dtype.kind in "fiub" or hasattr(number.item(), "__float__")):
-            return float(number.item())
-    except (ValueError, TypeError, OverflowError):
-        pass
-    x = at(row)
-    raise InvalidValue(
-        f"the function must return one real number, but returned {_describe(value)} at x = {_show(x)}; "
-        "return float(value), or pass vectorized=True if it maps the rows of a matrix to values",
-        x,
-    )
+class _Asked:
+    """Rows of a stencil, asked for until each has a value or is missing."""
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        stencil: Stencil,
+        span: Span,
+        batch: tuple[Any, ...],
+        failures: Failures,
+        book: Callable[[int], None],
+    ) -> None:
+        self.evaluate, self.stencil, self.batch, self.failures, self.book = evaluate, stencil, batch, failures, book
+        self.start, rows = span[0], span[1] - span[0]
+        self.values: NDArray[np.float64] = np.full(rows, np.nan)
+        self.attempts: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
+        self.precision, self.why = 0.0, ""
+        self.fresh: list[int] = []
+        self.again: list[int] = []
+        self.alone: list[int] = []
+
+    def at(self, row: int) -> Array:
+        return self.stencil.rows(self.start + row, self.start + row + 1)[0, :]
+
+    def all(self) -> tuple[NDArray[np.float64], float, str]:
+        """Ask until nothing is left: rows not sent yet, then those to be tried again, then those to be tried alone."""
+        while self.fresh or self.again or self.alone:
+            if self.fresh:
+                rows, self.fresh = self.fresh, []
+            elif self.again:
+                rows, self.again = sorted(self.again), []
+                time.sleep(min(PAUSE * 2.0 ** (int(self.attempts[rows].max()) - 1), LONGEST_PAUSE))
+            else:
+                rows = [self.alone.pop(0)]
+            raw = self.ask(rows, self._block(rows))
+            if raw is not STOPPED:
+                self.take(rows, raw)
+        return self.values, self.precision, self.why
+
+    def ask(self, rows: Sequence[int], block: Array) -> Any:
+        """The raw values of these rows; STOPPED if the function raised, and what it raised has been seen to."""
+        try:
+            raw = self.evaluate(block, self.batch)
+        except RowFailure as failure:
+            self.book(len(rows) if failure.row is None else failure.row + 1)
+            self._stopped(list(rows), failure)
+            return STOPPED
+        except BaseException:
+            self.book(len(rows))
+            raise
+        self.book(len(rows))
+        return raw
+
+    def _block(self, rows: list[int]) -> Array:
+        parts = [self.stencil.rows(self.start + row, self.start + row + 1) for row in rows]
+        return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
+
+    def _stopped(self, rows: list[int], failure: RowFailure) -> None:
+        """The function raised at one of these rows; those after it were not sent."""
+        error = _cause(failure)
+        if failure.row is None:
+            self.attempts[rows] += 1
+            for row in rows:
+                self._failed(row, error, len(rows))
+            return
+        done = rows[: failure.row] if failure.values is not None else []
+        if done:
+            self.take(done, failure.values)
+        self.attempts[rows[failure.row]] += 1
+        self.fresh = [row for row in rows if row not in done and row != rows[failure.row]]
+        self._failed(rows[failure.row], error)
+
+    def take(self, rows: Sequence[int], raw: Any) -> None:
+        """Raw values of these rows; any of them may be a failure."""
+        self.attempts[rows] += 1
+        lost: dict[int, RowFailure] = {}
+        if _mixed(raw):
+            lost = {row: value for row, value in zip(rows, raw, strict=True) if isinstance(value, RowFailure)}
+            raw = [value for value in raw if not isinstance(value, RowFailure)]
+        kept = [row for row in rows if row not in lost]
+        if kept:
+            values, precision = as_floats(raw, (len(kept), self.stencil.d), lambda k: self.at(kept[k]))
+            self.precision = max(self.precision, precision)
+            self.values[kept] = values
+        for row in rows:
+            if row in lost:
+                self._failed(row, _cause(lost[row]), len(rows) if lost[row].row is None else None)
+            elif not math.isfinite(self.values[row]):
+                self._failed(row, float(self.values[row]))
+
+    def _failed(self, row: int, error: Exception | float, block: int | None = None) -> None:
+        """Decide on a row that raised (or the block of so many rows that it is in), or whose value is not finite."""
+        x, attempt = self.at(row), int(self.attempts[row])
+        self.values[row] = np.nan
+        try:
+            answer = self.failures.answer(x, attempt, error)
+        except Exception as policy:
+            raise EvaluationFailed(
+                f"the policy for failures raised {type(policy).__name__}: {policy} at x = {show(x)}", x
+            ) from policy
+        if answer == "retry":
+            self.again.append(row)
+        elif block is not None and block > 1 and answer != "raise":  # which row of the block was it?
+            self.alone.append(row)
+        elif answer == "raise":
+            times = "" if attempt == 1 else f" ({attempt} attempts)"
+            if isinstance(error, Exception):
+                _raise_failed(error, x, times, block)
+            raise NonFiniteValue(
+                f"the function returned {error} at x = {show(x)}{times}; "
+                "start elsewhere, bound the variables inside the function, return a finite value there, or pass "
+                "x_scale if the steps taken are too long for the variables",
+                x,
+            )
+        elif answer is None:
+            what = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else f"the value was {error}"
+            self.why = self.why or f"at x = {show(x)} ({what}, {attempt} attempt{'s' * (attempt > 1)})"
+        else:
+            self.values[row] = answer
 
 
-def _raise_failed(failure: RowFailure, shape: tuple[int, int], at: Callable[[int], Array]) -> NoReturn:
-    cause = failure.__cause__
-    x = at(failure.row or 0)
-    if failure.row is not None:
-        where = f"at x = {_show(x)}; start elsewhere, or return a finite value there"
-    else:
-        where = f"on an array of shape {shape}; pass vectorized=False if it is a function of one point"
-    error = EvaluationFailed(f"the function raised {type(cause).__name__}: {cause} {where}", x)
-    error.row = failure.row
-    raise error from cause
+def _cause(failure: RowFailure) -> Exception:
+    return failure.__cause__ if isinstance(failure.__cause__, Exception) else failure
 
 
-def _describe(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    if shape not in (None, ()):
-        return f"an array of shape {tuple(shape)}"
-    return f"{value!r:.60} ({type(value).__name__})"
+def _mixed(raw: Any) -> bool:
+    """Whether some of these values are failures."""
+    return isinstance(raw, list) and any(isinstance(value, RowFailure) for value in raw)
 
 
-def _show(x: Array) -> str:
-    return np.array2string(to_numpy(x), threshold=6, edgeitems=3, precision=6)
+def _raise_failed(cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
+    what, where = f"the function raised {type(cause).__name__}: {cause}", f"at x = {show(x)}{times}"
+    remedy = "start elsewhere, return a finite value there, or see on_error="
+    if isinstance(cause, WorkerDied | TookTooLong):
+        what = str(cause)
+    if rows is not None:
+        where, remedy = f"on an array of shape {(rows, x.shape[0])}{times}", "see on_error="
+        if not isinstance(cause, WorkerDied | TookTooLong):
+            remedy = "pass vectorized=False if it is a function of one point"
+    raise EvaluationFailed(f"{what} {where}; {remedy}", x) from cause

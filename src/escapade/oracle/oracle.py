@@ -1,8 +1,7 @@
 """The only door to function values.
 
-Everything that counts, budgets, blocks or catches lives here. A method holds an `Oracle`, calls it with a
-stencil, and gets float64 values on the host; the points themselves are built in the namespace, dtype and
-device of x. Host values cost nothing that matters: a vector of length d stands beside d evaluations.
+Everything that counts, budgets, blocks or catches lives here. A method holds an `Oracle`, calls it with a stencil, and
+gets float64 values on the host; the points are built in the namespace, dtype and device of x.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -23,33 +23,20 @@ from ..errors import (
     InvalidSetting,
     InvalidValue,
     MissingCapability,
+    MissingValue,
     OracleError,
     TimeExhausted,
 )
-from ..executors import Evaluate, Serial, Vectorized
-from .failures import checked_values
+from ..executors import Evaluate, choose
+from .arguments import check_arguments
+from .batch import Batch
+from .failures import Failures, checked_values, missing_values
+from .journal import Record
 from .ledger import Ledger
 from .stencil import Stencil, point
 
 BLOCK_BYTES = 1 << 24
 """Points are built in blocks of at most this many bytes (or one point)."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A minibatch is a value: the same sample ids serve at several points, and cannot be written to."""
-
-    ids: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        ids = np.array(self.ids, dtype=np.int64)
-        if ids.ndim != 1 or len(ids) == 0:
-            raise InvalidSetting(f"a batch must be a non-empty vector of ids, not of shape {ids.shape}")
-        ids.flags.writeable = False
-        object.__setattr__(self, "ids", ids)
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 @dataclass
@@ -65,6 +52,10 @@ class _Engine:
     grad: Callable[..., Any] | None = None
     deadline: float = np.inf
     precision: float = 0.0
+    failures: Failures = field(default_factory=Failures)
+    close: Callable[[], None] = lambda: None
+    resent: int = 0
+    journal: Record | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +73,10 @@ class Oracle:
         `grad(x[, ids]) -> gradient`, for the first-order baselines alone; its calls are counted apart.
     maxfev : int or None
         Hard budget of queries. A stencil that would pass it is refused whole, before any of it is evaluated.
+    workers, timeout : optional
+        Where points are evaluated, and how long one may take: see `executors.choose`.
+    failures : Failures, optional
+        What to do with points that cannot be evaluated.
     """
 
     _engine: _Engine
@@ -100,23 +95,19 @@ class Oracle:
         samples: int | Literal["stream"] | None = None,
         maxfev: int | None = None,
         grad: Callable[..., Any] | None = None,
+        workers: Any = None,
+        timeout: float | None = None,
+        failures: Failures | None = None,
     ) -> Oracle:
         """An oracle for a user's function."""
-        if not callable(fun):
-            raise InvalidSetting(f"fun={fun!r:.60} must be callable: pass the function itself, not its value")
-        if grad is not None and not callable(grad):
-            raise InvalidSetting(f"grad={grad!r:.60} must be callable, as in grad(x), or None")
-        if samples is not None and samples != "stream":
-            if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
-                raise InvalidSetting(f"samples={samples!r} must be a positive integer, 'stream' or None")
-            samples = int(samples)
-        if maxfev is not None and (
-            isinstance(maxfev, bool) or not isinstance(maxfev, int | np.integer) or maxfev < 0
-        ):
-            raise InvalidSetting(f"maxfev={maxfev!r} must be a non-negative integer or None (no budget)")
+        samples, maxfev = check_arguments(fun, grad, samples, maxfev)
         args = args if isinstance(args, tuple) else (args,)  # as SciPy does
-        executor: Evaluate = Vectorized(fun, args) if vectorized else Serial(fun, args)
-        return cls(_Engine(executor, samples, None if maxfev is None else int(maxfev), grad=grad))
+        executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
+        engine = _Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures())
+        engine.resent = getattr(executor, "resent", 0)
+        if executor is not workers:  # what was handed in is not ours to close
+            engine.close = getattr(executor, "close", engine.close)
+        return cls(engine)
 
     # Views
 
@@ -158,6 +149,16 @@ class Oracle:
         """Set so many queries of the budget aside (a negative number gives them back)."""
         if self._engine.maxfev is not None:
             self._engine.maxfev -= queries
+
+    def close(self) -> None:
+        """End the processes started for this oracle (not those handed in), and its journal."""
+        self._engine.close()
+        if self._engine.journal:
+            self._engine.journal.close()
+
+    def keep(self, journal: Record) -> None:
+        """Take values from a journal as long as it has them, and record those that come after."""
+        self._engine.journal = journal
 
     def until(self, deadline: float) -> None:
         """Refuse every stencil from this moment of the monotonic clock on."""
@@ -207,17 +208,27 @@ class Oracle:
         if time.monotonic() > engine.deadline:
             raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
         ledger.rounds += 1
-        values = self._evaluate(stencil, keep_best=self.batch is None)
-        ledger.by_purpose[self.purpose] += queries
+        values, why = self._evaluate(stencil, keep_best=self.batch is None)
+        missing = int(np.sum(np.isnan(values))) if why else 0
+        ledger.by_purpose[self.purpose] += queries - missing * weight
+        if missing:
+            raise self._with_best(missing_values(stencil, values, why))
         return values
 
     def value(self, x: Array) -> float:
         """The value at one point."""
         return float(self(point(x))[0])
 
+    def trial(self, x: Array) -> float:
+        """The value at a point that can be done without: infinity if it is missing."""
+        try:
+            return self.value(x)
+        except MissingValue:
+            return np.inf
+
     def observe(self, x: Array) -> float:
         """The value at x for plotting: unmetered, outside the budget, reported apart."""
-        value = float(self._evaluate(point(x), keep_best=False)[0])
+        value = float(self._evaluate(point(x), keep_best=False)[0][0])
         self.ledger.observations += self._weight()
         return value
 
@@ -246,33 +257,41 @@ class Oracle:
             return 1
         raise MissingCapability("a sampled function is evaluated on a batch: f.on(f.draw(m, rng))")
 
-    def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> NDArray[np.float64]:
-        engine, ledger = self._engine, self.ledger
+    def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
+        """The values, NaN where one is missing, and why the first of those is."""
+        engine = self._engine
         batch = () if self.batch is None else (self.batch.ids,)
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
-        out = np.empty(stencil.size)
+        out, why = np.empty(stencil.size), ""
         start, rows = 0, max(1, BLOCK_BYTES // (8 * stencil.d))
         while start < stencil.size:
             stop = min(start + rows, stencil.size)
-            sent = stop - start
+            what = stencil, (start, stop), batch
+            ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
             try:
-                values, precision = checked_values(engine.evaluate, stencil, start, stop, batch)
+                values, precision, lost = (
+                    engine.journal.block(self.purpose, *what, self.ledger, ask) if engine.journal else ask()
+                )
             except EvaluationFailed as error:
-                sent = sent if error.row is None else error.row + 1
                 raise self._with_best(error) from error.__cause__
-            finally:
-                ledger.calls += engine.evaluate.calls(sent)
-                ledger.attempts += sent * self._weight()
-            out[start:stop] = values
+            out[start:stop], why = values, why or lost
             engine.precision = max(engine.precision, precision)
-            if keep_best:
-                lowest = int(values.argmin())
+            if keep_best and not (lost and np.isnan(values).all()):
+                lowest = int(np.nanargmin(values) if lost else values.argmin())
                 if values[lowest] < engine.best_fun:
                     row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
                     engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
             start = stop
-        return out
+        return out, why
+
+    def _book(self, rows: int) -> None:
+        """So many points were sent to the function; and those that had to be sent again, to a worker that lived."""
+        engine, ledger = self._engine, self.ledger
+        resent: int = getattr(engine.evaluate, "resent", 0)
+        rows, engine.resent = rows + resent - engine.resent, resent
+        ledger.calls += engine.evaluate.calls(rows)
+        ledger.attempts += rows * self._weight()
 
     def _with_best(self, error: OracleError) -> OracleError:
         error.best_x, error.best_fun = self.best

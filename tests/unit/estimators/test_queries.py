@@ -113,6 +113,10 @@ def test_rows_are_paid_once(d):
     assert cost(here.f, lambda: here.row(1.0)) == cost(here.f, lambda: here.row(2.0)) == 0
     assert cost(here.f, lambda: here.row(4.0)) == promised(Neighbourhood.row, 0, d=d)
     assert cost(here.f, lambda: here.row(4.0)) == 0
+    rounds = here.f.ledger.rounds
+    taken = cost(here.f, lambda: here.take_rows(1.0, 8.0, 16.0))
+    assert taken == 2 * promised(Neighbourhood.take_rows, 0, d=d)
+    assert here.f.ledger.rounds == rounds + 1
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -187,6 +191,7 @@ TESTED = {
     *SIMPLE,
     Neighbourhood.measure.__func__,
     Neighbourhood.row,
+    Neighbourhood.take_rows,
     Neighbourhood.along,
     Neighbourhood.third_along,
     Products.__call__,

@@ -9,7 +9,7 @@ import escapade
 from escapade._array import to_numpy
 from escapade.methods import Goal
 from escapade.methods.auto import Auto, auto
-from escapade.methods.auto.certificate import Informed, Settled, preconditioner
+from escapade.methods.auto.certificate import SHARES, Examiner, Informed, preconditioner
 from escapade.methods.auto.escape import parabola, search
 from escapade.methods.auto.gradient import Differences, Point
 from escapade.methods.auto.model import Model
@@ -54,8 +54,10 @@ def test_forward_differences_are_exact_on_a_quadratic_whose_diagonal_is_known():
 
 def test_a_gradient_moves_with_its_diagonal():
     p = Point(np.zeros(2), 0.0, np.array([1.0, 2.0]), np.array([0.5, 0.5]), loose=np.array([True, False]))
-    p.recentred(np.array([0.0, 0.0]), np.array([4.0, 4.0]))
+    p.recentred(np.array([4.0, 4.0]), np.array([8.0, 8.0]))
     np.testing.assert_array_equal(p.g, [0.0, 2.0])
+    p.recentred(np.array([4.0, 4.0]), np.array([1e9, 8.0]))  # a phantom moves it no further than it may be wrong
+    np.testing.assert_array_equal(p.g, [-1.0, 2.0])
 
 
 def test_sr1_recovers_a_quadratic():
@@ -186,7 +188,7 @@ def test_the_ending_hands_over_the_neighbourhood():
         except StopIteration as end:
             ending = end.value
             break
-    assert isinstance(ending, Settled)
+    assert ending.here is not None
     assert ending.stop is Stop.CERTIFIED
     np.testing.assert_array_equal(ending.here.x, last.x)
 
@@ -330,3 +332,75 @@ def test_the_preset_passes_on_what_was_asked():
     method, constants = auto(None, np.zeros(3), np.random.default_rng(0), Goal(1e-3, 0.2, 1e-2, 1e-5))
     assert method == Auto(epsilon=1e-3, delta=0.2, failure=1e-2, noise=1e-5)
     assert constants == {}
+
+
+# Certificates, handed over
+
+
+def test_the_driver_takes_the_certificate_and_pays_for_nothing_twice():
+    problem = Octopus(d=10)
+    result = run(problem, np.zeros(10), curvtol=DELTA)
+    assert result.success
+    assert "certificate" not in result.nfev_by_purpose or result.nfev_by_purpose["certificate"] <= 8
+    assert result.certificate.nfev >= 4 * 10 + 26  # what it cost, wherever it was spent
+    assert result.certificate.failure <= 1e-3 + 1e-12
+
+
+def test_all_attempts_together_spend_one_failure_probability():
+    ask = differences(lambda x: float(x @ x), np.zeros(2))
+    examiner = Examiner(ask, 1e-3, None, np.random.default_rng(0))
+    spent = [examiner.finder(np.eye(2), 0.0, trusted=False).failure for _ in range(2000)]
+    assert sum(spent) <= 1e-3
+    for shares in SHARES.values():
+        assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def test_a_model_that_hides_a_direction_does_not_hide_it_from_the_certificate():
+    rng = np.random.default_rng(5)
+    Q = random_rotation(20, rng)
+    values = np.concatenate([[-0.3], rng.uniform(0.5, 2.0, 19)])
+    A, lie = (Q * values) @ Q.T, (Q * np.abs(values)) @ Q.T
+    P, lowest = preconditioner(lie, 0.1, 0.0)
+    for trusted in (True, False):
+        for seed in range(20):
+            finder = Informed(delta=0.1, P=P, lowest=lowest, trusted=trusted)
+            f = Oracle.of(lambda x: float(x @ A @ x) / 2)
+            assert finder(f, np.zeros(20), np.random.default_rng(seed)).found
+
+
+# Rounds
+
+
+@pytest.mark.parametrize("d", [2, 10])
+def test_preferring_rounds_takes_far_fewer_of_them(d):
+    problem = Transformed(problem=Octopus(d=d), rotation=random_rotation(d, np.random.default_rng(0)))
+    options = {"gtol": 1e-4, "curvtol": DELTA, "vectorized": True, "rng": 0}
+    few = escapade.minimize(problem, np.zeros(d), prefer="rounds", **options)
+    many = escapade.minimize(problem, np.zeros(d), prefer="queries", **options)
+    for result in (few, many):
+        assert result.success
+        assert is_second_order(problem, result.x, 1e-4, DELTA)
+        assert float(problem(result.x)) == pytest.approx(problem.minimum, abs=1e-3)
+    assert few.nrounds < many.nrounds / 2
+    assert few.nfev > many.nfev
+
+
+def test_preferring_rounds_where_second_differences_are_too_many():
+    problem = OffAxis(d=310, seed=0)
+    result = escapade.minimize(problem, np.zeros(310), prefer="rounds", curvtol=0.1, vectorized=True, rng=0)
+    assert result.success
+    assert is_second_order(problem, result.x, 1e-4, 0.1)
+
+
+def test_preferring_rounds_meets_the_end_of_a_domain_and_no_end_at_all():
+    barrier = escapade.minimize(lambda x: float(x @ x - 3 * np.log(x[0])) if x[0] > 0 else math.nan, [5.0, 1.0],
+                                prefer="rounds", rng=0)
+    assert barrier.success
+    assert barrier.x[0] == pytest.approx(math.sqrt(1.5), abs=1e-4)
+    falling = escapade.minimize(lambda x: float(-x[0] ** 3), [1.0], prefer="rounds", rng=0)
+    assert falling.stop is Stop.UNBOUNDED
+
+
+def test_what_is_preferred_must_be_one_of_two():
+    with pytest.raises(escapade.errors.InvalidSetting, match="prefer='speed' must be 'queries' or 'rounds'"):
+        escapade.minimize(lambda x: float(x @ x), [1.0], prefer="speed")

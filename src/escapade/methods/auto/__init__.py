@@ -27,4 +27,4 @@ def auto(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Met
         from ..presets import scipy_escaping  # which may list this preset
 
         return scipy_escaping(f, x, rng, goal, solver="L-BFGS-B")
-    return Auto(epsilon=goal.gtol, delta=goal.curvtol, failure=goal.failure, noise=goal.noise), {}
+    return Auto(epsilon=goal.gtol, delta=goal.curvtol, failure=goal.failure, noise=goal.noise, prefer=goal.prefer), {}

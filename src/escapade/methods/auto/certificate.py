@@ -7,45 +7,29 @@ keeps the signs of eigenvalues, so that the bound on the overlap holds as it sta
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...curvature import Cheapest, Finding
-from ...curvature.finding import Finder
+from ...curvature.finding import FLAT, Finder
 from ...curvature.lanczos import CHEAP, Process
 from ...curvature.starts import MOST, Starts, overlap
+from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
 from ...estimators.steps import TRUNCATION_SAFETY
-from ...stopping import Ending, Stop
-from .model import Matrix
+from .gradient import Differences, Point
+from .model import Matrix, Model
 
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
 
 
-SHORTEST = 0.25
-"""The step of forward products along q is shortened to this share, beside the step along the coordinates."""
+SHORTEST = 1 / 64
+"""The step of forward products along q is shortened to this share, at most."""
 
-
-SHOWN = 8
-"""Products go on, a little, until this share of the smallest curvature expected has been shown."""
-
-ROOM = 64
-"""For a model that was found right, that step is as short as noise below this share of the tolerated error allows."""
-
-
-@dataclass(frozen=True)
-class Settled(Ending):
-    """An ending at a point whose neighbourhood has been measured: a driver that takes it need not measure it again."""
-
-    here: Neighbourhood | None = None
-
-
-def settle(finding: Finding, here: Neighbourhood) -> Settled:
-    """The ending at a point where no direction was found."""
-    return Settled(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding, here)
 
 
 def preconditioner(B: Matrix, delta: float, off: float) -> tuple[Matrix, float]:
@@ -71,10 +55,22 @@ class Shaped(Products):
     """Unit vectors u, and Hu."""
     shrink: float = 1.0
     """Multiplies the step along q."""
+    odd: float = 0.0
+    """What third derivatives are expected to do to a forward product."""
 
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
         return self.shrink * super().reach(factor)
+
+    def truncation(self, q: Vector, product: Vector) -> float:
+        """Forward products are measured again on the other side, at twice the steps.
+
+        Queries: d + 1 (order 1)
+        """
+        if self.order > 1:
+            return super().truncation(q, product)
+        other = self._finish(self._one_sided(q, 2 * self.factor, -1.0), q)
+        return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         v = self.P @ q
@@ -88,17 +84,23 @@ class Shaped(Products):
         return product if q is None else product - self.shift * (self.P @ (self.P @ q))
 
 
-SHARES = {1: 0.4, 2: 0.4, 3: 0.15, 6: 0.05}
-"""As `starts.PLANS`, in favour of two starts: forward products are mostly too inexact for one."""
+SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.85, 3: 0.1, 6: 0.05}}
+"""As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
 
 @dataclass(frozen=True)
 class Shares(Starts):
     """The overlaps that must be undercut, with these shares of the failure probability."""
 
+    aim: int = 1
+
     def threshold(self, r: int) -> float:
         """The overlap each of r starts must be shown to stay below."""
-        return overlap(self.d, (SHARES[r] * self.failure) ** (1 / r))
+        return overlap(self.d, (SHARES[self.aim][r] * self.failure) ** (1 / r))
+
+    def fewest(self, bound: float) -> int | None:
+        """The fewest starts for which a bound of this size would pass; None if there are none."""
+        return next((r for r in SHARES[self.aim] if bound < self.threshold(r)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,34 +134,40 @@ class Informed(Finder):
 
     def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> Finding | None:
         """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
+        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, self.P, self.pairs)
+        limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
-        limits = Shares(here.d, self.failure)
-        products = Shaped(here, np.ones(here.d), 2, 1.0, shift - self.delta, self.P, self.pairs)
-        head: Vector | None = None
-        if self.trusted:  # one product may do, and what is wrong with it shows when it is measured again
-            products.order, aim = 1, 2
-            room = limits.threshold(2) * self.delta
-            products.shrink = float(np.clip(ROOM * products.noise() / room, 1 / 64, 1.0))
-        else:
-            head, odd = products.even(starts[0], 1.0)
-            aim = self._plan(products, float(np.linalg.norm(odd)), abs(float(starts[0] @ head)), limits)
-        finding = self._attempt(products, starts, head, limits, aim)
+        finding = self._attempt(products, starts, limits)
         if finding is None and products.order == 1:
-            products.order, products.shrink = 2, 1.0
-            finding = self._attempt(products, starts, head, limits, 1)
+            products.order, products.shrink, products.odd = 2, 1.0, 0.0
+            finding = self._attempt(products, starts, limits)
         return finding
 
-    def _attempt(
-        self, products: Shaped, starts: Vector, head: Vector | None, limits: Starts, aim: int
-    ) -> Finding | None:
+    def _plan(self, products: Shaped) -> Shares:
+        """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
+
+        A second start costs less than a second side. The step along q is shortened until noise and the odd error
+        balance.
+        """
+        here, limits = products.here, Shares(products.here.d, self.failure, 2)
+        room = limits.threshold(2) * (self.delta + (max(self.lowest, 0.0) if self.trusted else 0.0))
+        odd, noise = here.third_derivative() * products.reach(1.0) / 2, products.noise()
+        products.shrink = float(np.clip(np.sqrt(noise / (odd + 1e-300)), SHORTEST, 1.0))
+        products.odd = odd * products.shrink
+        if self.trusted or products.odd + products.noise() < room:
+            return limits
+        products.order, products.shrink, products.odd = 2, 1.0, 0.0
+        return replace(limits, aim=1)
+
+    def _attempt(self, products: Shaped, starts: Vector, limits: Shares) -> Finding | None:
         noise, shift = products.noise(), products.shift + self.delta
-        first = Process(products, 0.0, starts[0], head)
-        finding, done = self._advance(first, noise, limits.threshold(aim))
+        first = Process(products, 0.0, starts[0])
+        finding, done = self._advance(first, noise + products.odd, limits.threshold(limits.aim))
         if done:
             return finding
         error = noise + products.truncation(*first.critical())
-        done_so_far, r = [first], max(aim, 2 if len(first.alpha) <= CHEAP else 1)
+        done_so_far, r = [first], max(limits.aim, 2 if len(first.alpha) <= CHEAP else 1)
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(max(one.bound(0.0, error) for one in done_so_far))
             if fewest is None:
@@ -181,25 +189,10 @@ class Informed(Finder):
         reason = f"{len(self.pairs)} one-sided products from {r} starts, product error at most {error:.2g}"
         return self.certified(Interval(lower, max(lower, below.curvature.upper)), reason, below.lowest)
 
-    def _plan(self, products: Shaped, odd: float, size: float, limits: Starts) -> int:
-        """Forward products where their error leaves room for one start or two, symmetric ones elsewhere.
-
-        A second start costs less than a second side. The step along q is shortened until noise and the odd error
-        balance. Returns the number of starts to aim at.
-        """
-        products.order, size = 1, min(size, max(self.lowest, 0.0) + self.delta)
-        noise = products.noise()
-        products.shrink = float(np.clip(np.sqrt(noise / (odd + 1e-300)), SHORTEST, 1.0))
-        error = TRUNCATION_SAFETY * odd * products.shrink + products.noise()
-        for aim, share in ((1, 0.25), (2, 0.7)):  # a third start may still help where two fall short
-            if error < share * limits.threshold(aim) * size:
-                return aim
-        products.order, products.shrink = 2, 1.0
-        return 1
-
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
         """Run until the first term is out of the way, or a Ritz value shows a direction: (finding or None, True)."""
         products, extra = process.products, 2
+        wanted = self._wanted(products.here)
         while not process.complete:
             process.advance()
             v, curvature = self._lowest(process)
@@ -208,17 +201,18 @@ class Informed(Finder):
                 finding = self.confirm(products.here, v, products.shift + self.delta, reason)
                 return (finding if finding.found else None), True
             first, second, _ = process.terms(0.0)
-            if first < max(threshold / 2, second * error):
-                floor, hope = process.level(error, threshold) - self.delta, min(curvature, self._hope)
-                if extra == 0 or hope <= self.delta or floor >= hope / SHOWN or first < second * error / 4:
+            if first < max(0.95 * threshold - second * error, second * error):
+                floor = process.level(error, threshold) - self.delta
+                if extra == 0 or curvature <= 2 * wanted or floor >= wanted or first < second * error / 4:
                     return None, False
                 extra -= 1
         return None, False
 
-    @property
-    def _hope(self) -> float:
-        """The smallest eigenvalue that the model leads to expect; a model that is not used is not believed either."""
-        return np.inf if np.array_equal(self.P, np.eye(len(self.P))) else self.lowest
+    def _wanted(self, here: Neighbourhood) -> float:
+        """The curvature that must be shown before "minimum" can be said without a Newton step."""
+        g, error = here.gradient()
+        size = float(np.linalg.norm(g)) + error
+        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * here.third_derivative() * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -226,3 +220,39 @@ class Informed(Finder):
         v = self.P @ (np.stack(process.basis).T @ z[:, 0])
         length = float(np.linalg.norm(v))
         return v / length, float(theta[0]) / length**2 - self.delta
+
+
+@dataclass
+class Examiner:
+    """Asks for certificates; every attempt of a run spends its share of one failure probability."""
+
+    ask: Differences
+    failure: float
+    noise: float | str | None
+    rng: np.random.Generator
+    attempts: int = 0
+
+    def finder(self, B: Matrix, off: float, *, trusted: bool) -> Informed:
+        """The finder of the next attempt, on a model that the last secants contradicted by `off`.
+
+        Most runs make one attempt, which may spend most.
+        """
+        self.attempts += 1
+        share = 0.8 if self.attempts == 1 else 1.2 / (math.pi * (self.attempts - 1)) ** 2
+        P, lowest = preconditioner(B, self.ask.curvtol, off)
+        failure = share * self.failure
+        return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)
+
+    def look(self, finder: Informed, p: Point) -> Neighbourhood:
+        """The neighbourhood of p."""
+        return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
+
+    def finding(self, finder: Informed, here: Neighbourhood, model: Model) -> Finding:
+        """The answer; the products behind it are fed to the model."""
+        try:
+            return finder.undecided(FLAT) if here.flat else finder.at(here, self.rng)
+        except BudgetExhausted as stop:
+            return finder.undecided(str(stop))
+        finally:
+            for u, product in finder.pairs:
+                model.secant(u, product, 0.0, exact=True)

@@ -33,6 +33,8 @@ class Descent:
     """Steps since the last escape."""
     polished: int = 0
     """Those of them with a gradient within the tolerance."""
+    shrunk: tuple[float, float] = (1.0, 1.0)
+    """What the last two steps left of the gradient."""
 
     @property
     def off(self) -> float:
@@ -73,11 +75,14 @@ class Descent:
     def _moved(self, p: Point, s: Vector, value: float) -> Point:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
-        if self.polished >= POLISH and float(np.linalg.norm(p.g)) <= 0.5 * self.epsilon:
+        size = float(np.linalg.norm(p.g))
+        if max(self.shrunk) * size <= 0.5 * self.epsilon and max(self.shrunk) * size <= self._close(p):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
+            self.shrunk = (1.0, 1.0)
             return q  # foreseen: the certificate measures it
         before = self.model.diagonal
         ask.forward(q, before)
+        self.shrunk = (self.shrunk[1], float(np.linalg.norm(q.g)) / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
         ask.doubt = float(np.clip(self.off, 0.01, 1.0))
         q.recentred(before, self.model.diagonal)
@@ -98,19 +103,21 @@ class Descent:
                 self.model.along(vectors[:, end], seen)
 
     def arrived(self, p: Point) -> bool:
-        """Whether the gradient is small enough to ask for the certificate, or all noise.
-
-        Half the tolerance is; but a few steps more are taken if "minimum" can then be said without a Newton step: the
-        minimiser must be nearer than the steps of the differences.
-        """
-        size, half = float(np.linalg.norm(p.g)), 0.5 * self.epsilon
-        if size <= self.ask.blur(p):
+        """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
+        that is easy to improve on."""
+        size = float(np.linalg.norm(p.g))
+        if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
+            return size <= self.ask.blur(p)
+        if size <= self._close(p) or self.polished > POLISH:
             return True
-        if size > half or self.polished > POLISH:
-            return size <= half
         self.polished += 1
+        return size > 30 * self._close(p)
+
+    def _close(self, p: Point) -> float:
+        """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
+        of the differences; half the tolerance where the valley is too flat for that."""
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
-        if low <= flat and self.off < 0.1:  # a model that is right sees a valley too flat for that
-            return True
-        close = 0.06 * max(low, flat) * float(np.min(self.ask.long(p)))
-        return size <= max(close, 2 * self.ask.blur(p)) or size > 30 * close
+        if low <= flat and self.off < 0.1:
+            return 0.5 * self.epsilon
+        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
+        return min(max(close, 2 * self.ask.blur(p)), 0.5 * self.epsilon)

@@ -48,7 +48,7 @@ def search(ask: Differences, p: Point, v: Vector, guess: float, gtol: float) -> 
         t /= 4
     if at(t) >= p.f:
         return Line(0.0, p.f)
-    limit = FAR * float(np.max(p.scale))
+    limit = FAR * float(np.linalg.norm(p.scale * v))
     growth = 1.4
     while at(growth * t) < at(t):
         t, growth = growth * t, 2.0

@@ -13,7 +13,9 @@ from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...estimators.noise import SAFETY, rounding, table, table_estimate
 from ...estimators.steps import curvature_steps, gradient_steps, power_of_two
-from ...oracle import Oracle, axes, central, point, some_axes
+from ...oracle import Oracle, axes, central, pairs, point, some_axes
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass
@@ -38,7 +40,8 @@ class Point:
 
     def recentred(self, before: Vector, after: Vector) -> None:
         """Correct one-sided differences by another diagonal than they were corrected by."""
-        self.g = self.g + np.where(self.loose, (before - after) * self.h / 2, 0.0)
+        change = np.clip(before - after, -np.abs(before), np.abs(before))  # steps fit no larger errors than that
+        self.g = self.g + np.where(self.loose, change * self.h / 2, 0.0)
 
     @property
     def scale(self) -> Vector:
@@ -137,6 +140,31 @@ class Differences:
         p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), np.zeros(self.d, dtype=np.bool_), True
         p.rise = (plus - p.f) / p.h
         return (plus + minus - 2 * p.f) / p.h**2
+
+    def dense(self, p: Point) -> Matrix:
+        """The gradient from a central row, and all second differences; steps over which f changes by more than a tenth
+        of itself are cut once.
+
+        Queries: 2*d + d*(d - 1)/2, and 2 for each step cut
+        """
+        h, d, f = self.long(p), self.d, self.f.tagged("descent")
+        plus, minus = np.split(f(central(self.array(p.y), self.array(h))), 2)
+        change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
+        which = np.flatnonzero(change > 0.1 * abs(p.f) + self.eta(p.f))
+        if len(which):
+            h[which] *= np.maximum(np.sqrt(1e-3 * abs(p.f) / change[which]), 1e-3)
+            h = self._fit(p, h)
+            step = self.array(h)
+            both = some_axes(self.array(p.y), step, which) + some_axes(self.array(p.y), -step, which)
+            plus[which], minus[which] = np.split(f(both), 2)
+        p.h, p.g, p.rise = h, (plus - minus) / (2 * h), (plus - p.f) / h
+        p.sharp, p.loose = True, np.zeros(d, dtype=np.bool_)
+        B = np.diag((plus + minus - 2 * p.f) / (2 * h**2))
+        if d > 1:
+            i, j = np.triu_indices(d, k=1)
+            mixed = f(pairs(self.array(p.y), self.array(h), 1.0))
+            B[i, j] = (mixed - plus[i] - plus[j] + p.f) / (h[i] * h[j])
+        return B + B.T
 
     def some(self, p: Point, h: Vector, which: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Vector:
         """f(x + h_i e_i) - f(x) for some coordinates.

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from itertools import count
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ..._array import Array, to_numpy
-from ...errors import BudgetExhausted
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .certificate import Informed, preconditioner, settle
+from .certificate import Examiner
 from .descent import Descent
 from .escape import Line, search
 from .gradient import Differences, Point
 from .model import Model
 from .poll import poll
 from .probe import AGREED, probe
+from .rounds import Abreast
 
 NEAR = 1e-2
 """A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
@@ -30,7 +29,7 @@ NEAR = 1e-2
 LATE = 2
 """So many steps after an escape the secants have tried the model enough, unless the run has come a long way since."""
 
-PROBES = (12, 2)
+PROBES = (12, 1)
 """Products that may be spent on a model that keeps being contradicted: at the start, and later."""
 
 RESTARTS = 3
@@ -41,6 +40,9 @@ NOISIER = 50
 
 FUTILE = 4
 """Directions that may lead nowhere before a run gives up."""
+
+FEW = 6
+"""Up to this dimension a run starts with all second differences."""
 
 VAST = 1e15
 """A function that falls below minus this many times its value at the start has no bottom."""
@@ -58,17 +60,32 @@ class Auto:
     """The gradient tolerance."""
     delta: float = 1e-2
     """The curvature tolerance."""
-    failure: float = 5e-4
+    failure: float = 9e-4
     """The probability with which a certificate may be false."""
     noise: float | str | None = None
     """None (rounding), "auto", or the standard deviation of the error of f."""
+    prefer: Literal["queries", "rounds"] = "queries"
+    """What to save: queries, one after the other, or rounds, with as many queries at once as may help."""
 
     name: ClassVar[str] = "auto"
+    certifies: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         ask = Differences(f, x, self.delta)
-        run = _Run(self, ask, rng, Descent(ask, self.epsilon))
-        return (yield from run.go(to_numpy(x).astype(np.float64)))
+        examiner = Examiner(ask, self.failure, self.noise, rng)
+        p = self._start(ask, to_numpy(x).astype(np.float64), rng)
+        bottom = -VAST * (1 + abs(p.f))
+        if self.prefer == "rounds":
+            return (yield from Abreast(ask, self.epsilon, examiner, bottom).go(p))
+        return (yield from _Run(self, ask, rng, Descent(ask, self.epsilon), examiner, bottom).go(p))
+
+    def _start(self, ask: Differences, y: Vector, rng: np.random.Generator) -> Point:
+        p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
+        if self.noise == "auto":
+            ask.measure_noise(p, rng)
+        elif self.noise is not None:
+            ask.level = float(self.noise)
+        return p
 
 
 @dataclass
@@ -79,6 +96,8 @@ class _Run:
     ask: Differences
     rng: np.random.Generator
     descent: Descent
+    examiner: Examiner
+    bottom: float
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
@@ -93,14 +112,11 @@ class _Run:
     """Whether the model has not been tried since the last escape."""
     restarts: int = 0
     futile: int = 0
-    attempts: count[int] = field(default_factory=lambda: count(1))
 
-    def go(self, y: Vector) -> Iterates:
+    def go(self, p: Point) -> Iterates:
         """From the start to an ending."""
-        ask, descent = self.ask, self.descent
-        p = self._start(y)
-        bottom, stuck = -VAST * (1 + abs(p.f)), False
-        v = self._look_around(p, None)
+        ask, descent, stuck = self.ask, self.descent, False
+        v = self._first_look(p)
         while True:
             if v is not None:
                 line = self._leave(p, v)
@@ -122,19 +138,10 @@ class _Run:
             elif v is None:
                 q = descent(p)
                 stuck, p = q is None, q or p
-                if p.f < bottom:
+                if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
                 if not stuck:
                     yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
-
-    def _start(self, y: Vector) -> Point:
-        ask, noise = self.ask, self.settings.noise
-        p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
-        if noise == "auto":
-            ask.measure_noise(p, self.rng)
-        elif noise is not None:
-            ask.level = float(noise)
-        return p
 
     # Escape
 
@@ -142,7 +149,7 @@ class _Run:
         """Go along v or -v, whichever does not rise, to the bottom of the valley."""
         if p.known and float(p.g @ v) > 0:
             v *= -1
-        guess = self.length or 0.5 * float(np.max(p.scale))
+        guess = self.length or 0.5 * float(np.linalg.norm(p.scale * v))
         line = search(self.ask, p, v, guess, self.settings.epsilon)
         self.futile += line.t == 0.0
         self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
@@ -151,6 +158,17 @@ class _Run:
         if math.isfinite(line.curvature):
             self.descent.model.along(v, line.curvature)
         return line
+
+    def _first_look(self, p: Point) -> Vector | None:
+        """The start: all second differences where these are few; else a poll."""
+        ask, descent = self.ask, self.descent
+        if ask.d > FEW:
+            return self._look_around(p, None)
+        descent.model = Model(ask.dense(p))
+        low, v = descent.model.lowest()
+        if low > -0.5 * ask.curvtol or float(np.linalg.norm(p.g)) > self.settings.epsilon:
+            return None
+        return v
 
     def _look_around(self, p: Point, diagonal: Vector | None) -> Vector | None:
         """Poll the coordinates of a point that may be stationary; the first that curves down, if one does."""
@@ -188,24 +206,16 @@ class _Run:
 
     def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
         """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
-        s, off = self.settings, self.descent.off
+        model, off = self.descent.model, self.descent.off
         if self.descent.offs:
             self.descent.mend(p)
-        P, lowest = preconditioner(self.descent.model.B, s.delta, off)
-        trusted = not self.suspect and off < AGREED
-        finder = Informed(delta=s.delta, failure=s.failure, noise=s.noise, P=P, lowest=lowest, trusted=trusted)
-        finder = finder.attempt(next(self.attempts))
-        here = finder.look(self.ask.f, self.ask.array(p.y), self.rng)
+        finder = self.examiner.finder(model.B, off, trusted=not self.suspect and off < AGREED)
+        here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
-        try:
-            finding = finder.at(here, self.rng)
-        except BudgetExhausted as stop:
-            finding = finder.undecided(str(stop))
+        finding = self.examiner.finding(finder, here, model)
         if finding.direction is None:
-            return settle(finding, here), None
-        for u, product in finder.pairs:
-            self.descent.model.secant(u, product, 0.0, exact=True)
+            return Ending.of(finding, here, model.newton(here.gradient()[0])), None
         return None, to_numpy(finding.direction).astype(np.float64)
 
     def _too_early(self, p: Point, here: Neighbourhood) -> bool:

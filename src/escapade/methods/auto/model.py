@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ...estimators.neighbourhood import Vector
 
@@ -13,6 +14,10 @@ Matrix = NDArray[np.float64]
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
+
+
+HUGE = 1e100
+"""What is larger, or not a number, is no curvature."""
 
 
 @dataclass
@@ -46,7 +51,7 @@ class Model:
         """
         r, length = self._residual(s, y), float(np.linalg.norm(s))
         size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
-        if size <= error or top == 0.0 or not np.all(np.isfinite(r)):
+        if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         slope = float(r @ s)
         if abs(slope) * CAP * top >= size**2 and abs(slope) > 1e-8 * size * length:
@@ -54,6 +59,9 @@ class Model:
         elif exact:
             v, r = s / length, r / length
             self.B = self.B + np.outer(r, v) + np.outer(v, r) - float(v @ r) * np.outer(v, v)
+        elif min(float(s @ y), float(s @ self.B @ s)) > 1e-3 * top * length**2:
+            Bs = self.B @ s
+            self.B = self.B + np.outer(y, y) / float(s @ y) - np.outer(Bs, Bs) / float(s @ Bs)
         else:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
@@ -70,6 +78,8 @@ class Model:
 
     def along(self, v: Vector, curvature: float) -> None:
         """Correct the curvature along the unit vector v, and nothing else."""
+        if not abs(curvature) < HUGE:
+            return
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(v, v)
 
     def lowest(self) -> tuple[float, Vector]:
@@ -77,8 +87,17 @@ class Model:
         values, vectors = np.linalg.eigh(self.B)
         return float(values[0]), vectors[:, 0]
 
-    def gain(self, g: Vector) -> float:
-        """What a Newton step on |B| would gain."""
+    def newton(self, g: Vector) -> Vector:
+        """The Newton step on |B|."""
+        L, indefinite = dpotrf(self.B, lower=1)
+        if not indefinite:
+            step: Vector = -dpotrs(L, g, lower=1)[0]
+            return step
         values, vectors = np.linalg.eigh(self.B)
         floor = 1e-8 * float(np.abs(values).max()) + 1e-300
-        return float(np.sum((vectors.T @ g) ** 2 / np.maximum(np.abs(values), floor)) / 2)
+        inverse: Vector = vectors.T @ g / np.maximum(np.abs(values), floor)
+        return -(vectors @ inverse)
+
+    def gain(self, g: Vector) -> float:
+        """What a Newton step on |B| would gain."""
+        return -float(g @ self.newton(g)) / 2

@@ -18,6 +18,8 @@ SURE = 0.1
 def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, most: int) -> Vector | None:
     """A direction of negative curvature at p, or None after `most` products or one that agrees with the model.
 
+    One product more is taken if second differences along what the last contradicted show that it is worth it.
+
     The first direction is random; each next is what the last product contradicted, so that the products make a
     Lanczos process on the error of the model. They are fed to the model. The lowest Ritz vector, or else the lowest
     eigenvector of the model, is tried by second differences, and once by a product of its own.
@@ -47,7 +49,9 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
                 continue
         for b in basis:
             r = r - float(b @ r) / float(b @ b) * b
-        if off < AGREED or float(np.linalg.norm(r)) == 0.0 or len(basis) >= most:
+        if off < AGREED or float(np.linalg.norm(r)) == 0.0 or len(basis) > most:
+            return None
+        if len(basis) == most and _along(ask, p, r / np.linalg.norm(r)) > -0.5 * ask.curvtol:
             return None
         q = r
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from ...estimators.neighbourhood import Vector
 from .escape import parabola
@@ -14,30 +15,62 @@ from .model import Matrix, Model
 
 DOUBLINGS = 30
 
+LENGTHEN = 4.0
+"""A step inside the region is made this much longer, at most."""
+
+WORTH = 1.0
+"""A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
+
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
-    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius, from the eigenvectors of B."""
-    values, vectors = np.linalg.eigh(scale[:, None] * B * scale[None, :])
-    c = vectors.T @ (scale * g)
+    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
+    M, c = scale[:, None] * B * scale[None, :], scale * g
+    z = _inside_or_on_edge(M, c, radius)
+    return scale * (_by_eigenvectors(M, c, radius) if z is None else z)
 
+
+def _inside_or_on_edge(M: Matrix, c: Vector, radius: float) -> Vector | None:
+    """The minimiser of c'z + z'Mz/2 over |z| <= radius by Cholesky factors and Newton's method on 1/|z|, if M is
+    positive definite; a tenth of the price of eigenvectors."""
+    shift, eye = 0.0, np.arange(len(c))
+    z: Vector = np.zeros(len(c))
+    for _ in range(20):
+        shifted = M.copy()
+        shifted[eye, eye] += shift
+        L, failed = dpotrf(shifted, lower=1, overwrite_a=1)
+        if failed:
+            return None
+        z = -dpotrs(L, c, lower=1)[0]
+        length = math.sqrt(float(z @ z))
+        if not math.isfinite(length):
+            return None
+        if length <= (1 + 1e-6) * radius:
+            return z * min(1.0, radius / length) if length > 0 else z
+        w = dtrtrs(L, z, lower=1)[0]
+        shift += float(z @ z) / float(w @ w) * (length - radius) / radius
+    return z
+
+
+def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
+    """The same for any M, the hard case included."""
+    values, vectors = np.linalg.eigh(M)
+    c = vectors.T @ c
     tiny = 1e-100 * (1.0 + float(np.linalg.norm(c)))
 
     def z(shift: float) -> Vector:
         return -c / np.maximum(values + shift, tiny)
 
-    if values[0] > 0 and np.linalg.norm(z(0.0)) <= radius:
-        return scale * (vectors @ z(0.0))
     floor = max(0.0, -float(values[0]))
     low, high = floor, floor + float(np.linalg.norm(c)) / radius + 1e-300
     edge = z(floor + 1e-12 * (abs(values).max() + floor))
     if np.linalg.norm(edge) < radius and values[0] <= 0:  # the hard case: along the lowest eigenvector
         missing = math.sqrt(radius**2 - float(edge @ edge))
         edge[0] += math.copysign(missing, edge[0])
-        return scale * (vectors @ edge)
+        return vectors @ edge
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if np.linalg.norm(z(middle)) > radius else (low, middle)
-    return scale * (vectors @ z(high))
+    return vectors @ z(high)
 
 
 @dataclass
@@ -70,7 +103,26 @@ class Region:
         if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
             tried = self._doubled(ask, p, tried)
         self._resize(tried, p, edge)
-        return tried
+        return tried if edge else self._adjusted(ask, p, tried)
+
+    def _adjusted(self, ask: Differences, p: Point, tried: Tried) -> Tried:
+        """The step as long as the parabola through both values and the slope would have it, if that is another length.
+
+        With exact lengths the steps of a quasi-Newton method are those of conjugate gradients, as few as there can be
+        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions.
+        """
+        slope = float(p.g @ tried.s)
+        bend = 2 * (tried.f - p.f - slope)
+        if not (slope < 0 < bend < math.inf):
+            return tried
+        t = min(-slope / bend, LENGTHEN)
+        if (t - 1) ** 2 * (ask.d + 1) < WORTH or (t - 1) ** 2 * bend < 4 * ask.eta(p.f):
+            return tried
+        s = ask.host(p.y + t * tried.s) - p.y
+        value = ask.value(p.y + s)
+        if not value < tried.f:
+            return tried
+        return Tried(s, value, tried.promised)
 
     def _doubled(self, ask: Differences, p: Point, tried: Tried) -> Tried:
         """Doublings, and then the bottom of the parabola through the last three values."""

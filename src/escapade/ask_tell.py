@@ -1,0 +1,272 @@
+"""Ask and tell: for people whose function is a laboratory.
+
+The run is `minimize` itself, in a thread that waits wherever it wants values; `ask` shows what it waits for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import weakref
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._array import as_point, to_numpy
+from ._random import as_generator
+from .errors import EscapadeError, InvalidSetting, JournalError
+from .executors.seat import Seat, Wanted
+from .minimize import minimize
+from .oracle.journal import digest_of
+from .oracle.journal_header import generator_of, state_of
+from .result import Result
+
+FORMAT = "escapade ask/tell 1"
+OURS = ("fun", "x0", "args", "vectorized", "workers", "timeout")
+"""Keywords of `minimize` that are about a function there is none of."""
+
+
+class AskTell:
+    """A run of `minimize` that asks for values and is told them.
+
+    Parameters
+    ----------
+    x0 : array
+        The start.
+    options
+        Those of `minimize`, less the ones about how a function is called. With `journal="lab.db"` every value is
+        recorded when its block is complete, and the same line in another process goes on from there; `save` and `load`
+        do so at moments of your choice, half-told blocks included.
+
+    Attributes
+    ----------
+    ids : a number for each row of the last `ask`, never used again
+    batch : sample ids over which the values are averages, or None for a function without samples
+    done : whether the run has ended
+
+    Queries: those of the method, told instead of evaluated
+    """
+
+    def __init__(self, x0: Any, **options: Any) -> None:
+        for name in OURS:
+            if name in options:
+                raise InvalidSetting(f"{name}= is about calling a function; ask_tell is told its values")
+        self._x0 = to_numpy(as_point(x0)).copy()
+        rng = options.pop("rng", None)
+        generator = None if rng is None and options.get("journal") is not None else as_generator(rng)
+        self._options, self._state = options, None if generator is None else state_of(generator)
+        self._known: dict[bytes, float] = {}
+        self._told: list[tuple[bytes, list[float]]] = []
+        self._values: NDArray[np.float64] = np.empty(0)
+        self._missing: list[int] = []
+        self._next = 0
+        self._seat = Seat(partial(_run, x0, generator, options), _one_each)
+        weakref.finalize(self, _end, self._seat).atexit = False
+        self._advance(None)
+
+    def ask(self) -> NDArray[Any]:
+        """The points whose values are wanted and not told yet, as rows; none when the run has ended."""
+        if self._wanted is None:
+            return np.empty((0, len(self._x0)), dtype=self._x0.dtype)
+        return to_numpy(self._wanted.block)[self._missing].copy()
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """A number for each row of `ask()`."""
+        return np.asarray(self._missing, dtype=np.int64) + self._next
+
+    @property
+    def batch(self) -> NDArray[np.int64] | None:
+        """The sample ids that the values asked for are averages over."""
+        return None if self._wanted is None or not self._wanted.batch else np.array(self._wanted.batch[0])
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        return not self._seat.live
+
+    def tell(self, values: Any, ids: Any = None) -> None:
+        """The values of the rows of `ask()`; or of those with these ids, in any order, and perhaps not all.
+
+        When the last of them is told the run goes on to its next question, or its end. What is not finite is treated
+        as `nan_policy` says.
+        """
+        told = _floats(values, "values")
+        which = self.ids if ids is None else np.atleast_1d(np.asarray(ids))
+        if len(told) != len(which):
+            raise InvalidSetting(f"{len(told)} values were told for {len(which)} points: tell one for each")
+        rows = [int(number) - self._next for number in which]
+        for number, row in zip(which, rows, strict=True):
+            if row not in self._missing or rows.count(row) > 1:
+                raise InvalidSetting(f"id {number} is not wanted (or was told twice): those of ask() are in .ids")
+        self._values[rows] = told
+        self._missing = [row for row in self._missing if row not in set(rows)]
+        self._go_on()
+
+    def known(self, X: Any, values: Any, batch: Any = None) -> None:
+        """Values that are already known at the rows of X: whenever these very points come up, they are not asked for.
+
+        To be told at any time, best before the first `ask`. `batch`: the sample ids, for a function with samples.
+        """
+        points = np.atleast_2d(np.asarray(X, dtype=self._x0.dtype))
+        told = _floats(values, "values")
+        if points.shape != (len(told), len(self._x0)):
+            raise InvalidSetting(
+                f"X of shape {np.shape(X)} with {len(told)} values must have a row of {len(self._x0)} for each value"
+            )
+        ids = () if batch is None else (np.asarray(batch, dtype=np.int64),)
+        self._known |= {digest_of(x[None, :], ids): float(f) for x, f in zip(points, told, strict=True)}
+        self._use_known()
+        self._go_on()
+
+    def result(self) -> Result:
+        """What `minimize` returns, once the run has ended; what it raises, if it failed."""
+        if not self.done:
+            raise EscapadeError(f"the run waits for {len(self._missing)} values: tell them, or end it with stop()")
+        if self._seat.error is not None:
+            raise self._seat.error
+        assert self._seat.outcome is not None
+        return self._seat.outcome
+
+    def stop(self) -> Result:
+        """End the run, as Ctrl-C would, and return what it has."""
+        _end(self._seat)
+        return self.result()
+
+    # Saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything told so far to a JSON file (all of it or nothing)."""
+        if self._options.get("journal") is not None:
+            raise InvalidSetting("this run has a journal: start it again with the same arguments to go on from there")
+        plain = {name: value for name, value in self._options.items() if _is_plain(value)}
+        data = {
+            "format": FORMAT,
+            "x0": self._x0.tolist(),
+            "dtype": str(self._x0.dtype),
+            "options": plain,
+            "again": sorted(set(self._options) - set(plain)),
+            "rng": self._state,
+            "told": [[digest.hex(), values] for digest, values in self._told],
+            "half": {str(row): float(v) for row, v in enumerate(self._values) if row not in self._missing},
+            "known": {digest.hex(): value for digest, value in self._known.items()},
+        }
+        target = Path(path)
+        with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
+            json.dump(data, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """A saved run, where it was. Options that a file cannot hold (functions, method objects) are given again."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            if data["format"] != FORMAT:
+                raise ValueError(f"its format is {data['format']!r:.60}")
+            x0 = np.asarray(data["x0"], dtype=np.dtype(data["dtype"]))
+            told = [(bytes.fromhex(digest), [float(v) for v in values]) for digest, values in data["told"]]
+            half = {int(row): float(value) for row, value in data["half"].items()}
+            known = {bytes.fromhex(digest): float(value) for digest, value in data["known"].items()}
+            again, kept, state = set(data["again"]), dict(data["options"]), data["rng"]
+        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise JournalError(f"{path} holds no saved run ({type(error).__name__}: {error})") from error
+        if again != set(options):
+            names = ", ".join(sorted(again)) or "nothing"
+            raise InvalidSetting(f"the run in {path} needs {names} given again to load(), and nothing else")
+        rng = {} if state is None else {"rng": generator_of(state, path)}
+        opt = cls(x0, **kept, **options, **rng)
+        for digest, values in told:
+            opt._check(digest, len(values), path)
+            opt._values[:], opt._missing = values, []
+            opt._go_on()
+        opt._known |= known
+        for row, value in half.items():
+            if row in opt._missing:
+                opt._values[row] = value
+                opt._missing.remove(row)
+        opt._use_known()
+        opt._go_on()
+        return opt
+
+    # The run
+
+    @property
+    def _wanted(self) -> Wanted | None:
+        return self._seat.wanted
+
+    def _advance(self, reply: Any) -> None:
+        self._seat.send(reply)
+        self._seat.wait()
+        self._next += len(self._values)
+        wanted = self._wanted
+        rows = 0 if wanted is None else int(wanted.block.shape[0])
+        self._values, self._missing = np.full(rows, np.nan), list(range(rows))
+        self._use_known()
+        if self._seat.error is not None:
+            raise self._seat.error
+
+    def _go_on(self) -> None:
+        while self._wanted is not None and not self._missing:
+            self._told.append((self._digest(), self._values.tolist()))
+            self._advance(self._values)
+
+    def _use_known(self) -> None:
+        if self._wanted is None or not self._known:
+            return
+        block = to_numpy(self._wanted.block)
+        for row in list(self._missing):
+            value = self._known.get(digest_of(block[row : row + 1], self._wanted.batch))
+            if value is not None:
+                self._values[row] = value
+                self._missing.remove(row)
+
+    def _digest(self) -> bytes:
+        return b"" if self._wanted is None else digest_of(to_numpy(self._wanted.block), self._wanted.batch)
+
+    def _check(self, digest: bytes, rows: int, path: str | os.PathLike[str]) -> None:
+        if digest != self._digest() or rows != len(self._values):
+            raise JournalError(
+                f"the run in {path} does not repeat itself here: after {len(self._told)} blocks it asks for other "
+                "points; the options given again, the library or the machine's arithmetic have changed"
+            )
+
+
+def _run(x0: Any, rng: Any, options: dict[str, Any], evaluate: Any) -> Result:
+    return minimize(_told_elsewhere, x0, rng=rng, workers=evaluate, **options)
+
+
+def _told_elsewhere(x: Any) -> float:
+    raise NotImplementedError("the values of this function are told")
+
+
+def _one_each(rows: int) -> int:
+    return rows
+
+
+def _end(seat: Seat[Result]) -> None:
+    while seat.live:
+        seat.wait()
+        seat.send(KeyboardInterrupt())
+        seat.wait()
+
+
+def _floats(values: Any, name: str) -> NDArray[np.float64]:
+    try:
+        out = np.atleast_1d(np.asarray(to_numpy(values) if hasattr(values, "shape") else values, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InvalidSetting(f"{name}={values!r:.60} must be real numbers, one for each point") from error
+    if out.ndim != 1:
+        raise InvalidSetting(f"{name} of shape {out.shape} must be a vector, one number for each point")
+    return out
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)

@@ -1,0 +1,87 @@
+"""`escapade certify`: what is this point?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ..certify import certify as library_certify
+from . import options
+from .loading import load
+from .output import check_files, clean_stdout, remark, show, working
+from .points import read_noise, read_samples
+from .running import point_or_start, scale
+
+X = Annotated[
+    str | None,
+    typer.Option(
+        "--x",
+        metavar="NUMBERS|FILE",
+        help="The point: 1,2,3 or a .npy, .csv or .json file (a result of `minimize`, for one).",
+        rich_help_panel=options.FUNCTION,
+    ),
+]
+Finder = Annotated[
+    str, typer.Option(help="How curvature is sought: see docs/methods.md.", rich_help_panel=options.FUNCTION)
+]
+Rho = Annotated[
+    float | None,
+    typer.Option(help="Lipschitz constant of the Hessian, if known.", rich_help_panel=options.FUNCTION),
+]
+
+
+def certify(
+    target: options.Target,
+    x: X = None,
+    vectorized: options.Vectorized = False,
+    samples: options.Samples = None,
+    noise: options.Noise = None,
+    x_scale: options.XScale = None,
+    rho: Rho = None,
+    finder: Finder = "auto",
+    gtol: options.Gtol = 1e-4,
+    curvtol: options.Curvtol = None,
+    failure: options.Failure = 1e-3,
+    maxfev: options.Maxfev = None,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    timeout: options.Timeout = None,
+    on_error: options.OnError = "raise",
+    retries: options.Retries = None,
+    json: options.Json = False,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what a point is that any solver returned: a minimum, a saddle, or neither, from function values alone.
+
+    Exit code 0: the verdict is "minimum" or "second-order"; 1: it is not; 2: an error.
+
+    Example: escapade certify model.py:loss --x answer.npy
+    """
+    check_files(output, None)
+    with clean_stdout(json):
+        fun = load(target)
+        evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
+        with working(f"certify: {target}", quiet=quiet):
+            certificate = library_certify(
+                fun,
+                point_or_start(fun, x, "--x"),
+                gtol=gtol,
+                curvtol=curvtol,
+                failure=failure,
+                noise=read_noise(noise),
+                x_scale=scale(x_scale),
+                rho=rho,
+                finder=finder,
+                vectorized=vectorized,
+                samples=read_samples(samples),
+                maxfev=maxfev,
+                rng=seed,
+                **evaluation,
+            )
+    show(certificate.to_json(indent=2) if json else str(certificate))
+    if output is not None:
+        output.write_text(certificate.to_json(indent=2) + "\n", encoding="utf-8")
+        remark(f"certificate {output}")
+    raise typer.Exit(0 if certificate.holds else 1)

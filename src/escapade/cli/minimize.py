@@ -1,0 +1,152 @@
+"""`escapade minimize`: find a local minimum of your function, and certify it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OracleError
+from ..minimize import minimize as library_minimize
+from ..oracle.journal import Journal
+from ..result import Result
+from . import options
+from .loading import load
+from .output import check_files, clean_stdout, remark, show, working
+from .points import read_noise, read_samples
+from .running import at_one_point, point_or_start, scale
+
+X0 = Annotated[
+    str | None,
+    typer.Option(
+        "--x0",
+        metavar="NUMBERS|FILE",
+        help="The start: 1,2,3 or a .npy, .csv or .json file. It may be a saddle.",
+        rich_help_panel=options.FUNCTION,
+    ),
+]
+Method = Annotated[
+    str, typer.Option("--method", "-m", help="One of `escapade methods`.", rich_help_panel=options.FUNCTION)
+]
+Maxiter = Annotated[
+    int | None, typer.Option(help="Most iterates.", show_default="none", rich_help_panel=options.LIMITS)
+]
+Maxtime = Annotated[float | None, typer.Option(help="Seconds.", show_default="none", rich_help_panel=options.LIMITS)]
+
+Prefer = Annotated[
+    str,
+    typer.Option(
+        metavar="queries|rounds",
+        help="What auto saves: queries, or rounds of queries that are evaluated at once.",
+        rich_help_panel=options.EVALUATION,
+    ),
+]
+
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        metavar="FILE",
+        help="Keep every value in this file; called again with the same options, a run that was cut short goes on.",
+        rich_help_panel=options.EVALUATION,
+    ),
+]
+Tag = Annotated[
+    str | None,
+    typer.Option(
+        help="The version of the function: a journal with another tag is refused.", rich_help_panel=options.EVALUATION
+    ),
+]
+
+
+def minimize(
+    target: options.Target,
+    x0: X0 = None,
+    method: Method = "auto",
+    vectorized: options.Vectorized = False,
+    samples: options.Samples = None,
+    noise: options.Noise = None,
+    x_scale: options.XScale = None,
+    gtol: options.Gtol = 1e-4,
+    curvtol: options.Curvtol = None,
+    failure: options.Failure = 1e-3,
+    maxfev: options.Maxfev = None,
+    maxiter: Maxiter = None,
+    maxtime: Maxtime = None,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    timeout: options.Timeout = None,
+    prefer: Prefer = "queries",
+    journal: JournalFile = None,
+    tag: Tag = None,
+    on_error: options.OnError = "raise",
+    retries: options.Retries = None,
+    json: options.Json = False,
+    output: options.Output = None,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find a local minimum of a function that can only be evaluated, and certify it.
+
+    Exit code 0: a certificate holds; 1: the run ended without one; 2: an error.
+
+    Example: escapade minimize model.py:loss --x0 0,0,0 --output result.json --plot run.png
+    """
+    check_files(output, plot)
+    with clean_stdout(json):
+        fun = load(target)
+        drawn = read_samples(samples)
+        evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "prefer": prefer}
+        evaluation |= {"on_error": on_error, "retries": retries}
+        evaluation |= {} if journal is None else {"journal": Journal(journal, tag)}
+        with working(f"{method}: {target}", quiet=quiet) as say:
+
+            def follow(intermediate_result: Any) -> None:
+                step = intermediate_result
+                known = "" if step.fun is None else f"  f = {step.fun:.8g}"
+                say(f"{method}: {step.nit} iterates, {step.nfev} queries, {step.move}{known}")
+
+            try:
+                result = library_minimize(
+                    fun,
+                    point_or_start(fun, x0, "--x0"),
+                    method=method,
+                    gtol=gtol,
+                    curvtol=curvtol,
+                    failure=failure,
+                    maxfev=maxfev,
+                    maxiter=maxiter,
+                    maxtime=maxtime,
+                    noise=read_noise(noise),
+                    x_scale=scale(x_scale),
+                    vectorized=vectorized,
+                    samples=drawn,
+                    rng=seed,
+                    callback=follow,
+                    **evaluation,
+                )
+            except OracleError as error:
+                _keep(error.result, output)
+                raise
+            if plot is not None:
+                _draw(result, plot, at_one_point(fun, vectorized, drawn))
+    show(result.to_json(indent=2) if json else str(result))
+    if plot is not None:
+        remark(f"picture     {plot}")
+    _keep(result, output)
+    raise typer.Exit(0 if result.success else 1)
+
+
+def _keep(result: Result | None, output: Path | None) -> None:
+    if result is not None and output is not None:
+        output.write_text(result.to_json(indent=2) + "\n", encoding="utf-8")
+        remark(f"result      {output}")
+
+
+def _draw(result: Result, path: Path, fun: Any) -> None:
+    from ..plots import new_figure, save
+
+    figure = new_figure()
+    result.plot(figure.subplots(), fun=fun)
+    save(figure, path)

@@ -1,0 +1,44 @@
+"""What `minimize` and `certify` need of the line before they can be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..problems import Problem
+from .failures import CommandError
+from .points import read_point
+
+STREAM = 1000
+"""So many samples of a stream are averaged for a picture."""
+
+
+def point_or_start(fun: Callable[..., Any], text: str | None, option: str) -> NDArray[np.float64]:
+    """The point on the line; a problem of the library has a start of its own."""
+    if text is not None:
+        return read_point(text, option)
+    if isinstance(fun, Problem):
+        return fun.start
+    raise CommandError(f"{option} is missing: give the point as {option} 1,2,3 or as a .npy, .csv or .json file")
+
+
+def scale(text: str | None) -> NDArray[np.float64] | float | None:
+    """One number for all variables, or one each."""
+    if text is None:
+        return None
+    values = read_point(text, "--x-scale")
+    return float(values[0]) if values.size == 1 else values
+
+
+def at_one_point(fun: Callable[..., Any], vectorized: bool, samples: Any) -> Callable[[Any], float]:
+    """The function for a picture: of one point, averaged over all samples, or over some of a stream."""
+    batch: tuple[Any, ...] = ()
+    if samples is not None:
+        n = np.random.default_rng(0).integers(0, 2**63 - 1, size=STREAM) if samples == "stream" else np.arange(samples)
+        batch = (n,)
+    if vectorized:
+        return lambda x: float(fun(x[None, :], *batch)[0])
+    return lambda x: float(fun(x, *batch))

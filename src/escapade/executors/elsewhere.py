@@ -1,0 +1,156 @@
+"""Chunks sent to workers that are not ours: an executor of the standard library's kind, a Dask client, Ray, a map."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from .._array import Array
+from .local import RowFailure
+from .pace import Pace
+from .remote import Failed, Job, Misshapen, TookTooLong, Work, WorkerDied
+
+DEATHS = 3
+"""A point during whose evaluation so many workers died is one that kills them."""
+
+
+class Transport(Protocol):
+    """What is asked of whoever runs the chunks."""
+
+    worth: float
+    """Seconds of work that make a message worth sending."""
+    lost: tuple[type[BaseException], ...]
+    """Exceptions that mean that a worker died, and not that the function raised."""
+
+    def width(self) -> int:
+        """How many chunks can run at the same time."""
+        ...
+
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
+        """Send a chunk; a handle."""
+        ...
+
+    def first(self, handles: list[Any]) -> Iterable[Any]:
+        """Wait until one of them is done; those that are."""
+        ...
+
+    def result(self, handle: Any) -> tuple[Any, float]:
+        """What the chunk returned."""
+        ...
+
+    def cancel(self, handle: Any) -> None:
+        """Forget a chunk."""
+        ...
+
+    def close(self) -> None:
+        """End what was started for this run."""
+        ...
+
+
+class Elsewhere:
+    """A function evaluated in chunks by a transport. Values take the places of their rows, whatever comes first.
+
+    Attributes
+    ----------
+    resent : points that had to be sent again because their worker died
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        args: tuple[Any, ...],
+        transport: Transport,
+        *,
+        vectorized: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        self.transport, self.vectorized, self.timeout = transport, vectorized, timeout
+        self.job = Job(Work(fun, args, vectorized))
+        self.pace = Pace(1, transport.worth)
+        self.resent, self._calls = 0, 0
+
+    def calls(self, rows: int) -> int:
+        return max(1, self._calls) if self.vectorized else rows
+
+    def close(self) -> None:
+        """End what was started for this run; what was handed in goes on."""
+        self.transport.close()
+
+    def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
+        one = _Round(self, block, batch)
+        try:
+            return one.values()
+        except WorkerDied as error:
+            raise RowFailure(None) from error
+        finally:
+            self._calls = one.messages
+            self.resent += one.resent
+            for handle in one.sent:
+                self.transport.cancel(handle)
+
+
+class _Round:
+    """One block, until every row has a value or has failed."""
+
+    def __init__(self, executor: Elsewhere, block: Array, batch: tuple[Any, ...]) -> None:
+        self.executor, self.block, self.batch = executor, block, batch
+        self.out: list[Any] = [None] * int(block.shape[0])
+        self.fresh, self.again = 0, deque[int]()
+        self.sent: dict[Any, tuple[range, float]] = {}
+        self.deaths: Counter[int] = Counter()
+        self.messages, self.resent = 0, 0
+
+    def values(self) -> Any:
+        transport, pace = self.executor.transport, self.executor.pace
+        pace.workers = max(1, transport.width())
+        while True:
+            # One chunk waits for each that runs, so that no worker does; all of them wait while the cost is unknown.
+            most = pace.workers if pace.cost is None else 2 * pace.workers
+            while len(self.sent) < most and (self.again or self.fresh < len(self.out)):
+                self._send()
+            if not self.sent:
+                return self.out
+            for handle in transport.first(list(self.sent)):
+                rows, since = self.sent.pop(handle)
+                try:
+                    values, seconds = transport.result(handle)
+                except transport.lost as error:
+                    self._died(rows, error, time.monotonic() - since)
+                    continue
+                if isinstance(values, Misshapen):
+                    return values.raw
+                pace.seen(len(rows), seconds)
+                for row, value in zip(rows, values, strict=True):
+                    self.out[row] = value.at(row) if isinstance(value, Failed) else value
+
+    def _send(self) -> None:
+        executor = self.executor
+        if self.again:
+            row = self.again.popleft()
+            rows = range(row, row + 1)
+        else:
+            alone = executor.timeout is not None and not executor.vectorized
+            size = 1 if alone else executor.pace.chunk(len(self.out) - self.fresh)
+            rows = range(self.fresh, min(self.fresh + size, len(self.out)))
+            self.fresh = rows.stop
+        block = self.block[rows.start : rows.stop, :]
+        handle = executor.transport.submit(executor.job, block, self.batch, executor.timeout)
+        self.sent[handle] = rows, time.monotonic()
+        self.messages += 1
+
+    def _died(self, rows: range, error: BaseException, seconds: float) -> None:
+        """Rows whose worker died are sent again, one by one; but a row that kills every worker has failed."""
+        timeout = self.executor.timeout
+        late = timeout is not None and seconds >= timeout
+        self.deaths.update(rows if len(rows) == 1 else [])
+        for row in rows:
+            if late or self.deaths[row] >= DEATHS:
+                failure = RowFailure(row)
+                died = WorkerDied(f"{DEATHS} workers died ({type(error).__name__}: {error}) evaluating f")
+                failure.__cause__ = TookTooLong(timeout) if late and timeout else died
+                self.out[row] = failure
+            else:
+                self.again.append(row)
+                self.resent += 1

@@ -1,0 +1,149 @@
+"""Lockstep: many runs advance together and share one evaluation a round, each as it would have been alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import array_api_compat
+
+from .._array import Array, namespace
+from .local import Evaluate, RowFailure, Serial
+from .seat import Seat, Wanted
+
+T = TypeVar("T")
+
+SHARED_BYTES = 1 << 26
+"""Blocks are put together up to so many bytes (or one block)."""
+
+PATIENCE, BREATH = 5.0, 0.05
+"""Seconds for a run to use its turn. One that does not is late: the others go on without it, and it joins them when it
+wants values. Some must: SciPy lets only one COBYQA run at a time, so that the second waits for the first to end."""
+
+
+@dataclass
+class Lockstep:
+    """`run(jobs)` calls every job with an executor of its own, and evaluates what they all wait for together.
+
+    A job is `lambda evaluate: minimize(fun, x0, workers=evaluate, ...)`, or anything else that evaluates through the
+    executor it is given. When every job waits for a block or has ended, the blocks (of the same samples and dtype) go
+    to `evaluate` as one: one call of a vectorised function, or one load for a pool. Jobs take turns in threads of
+    their own, and the function is called where `run` was, so nothing in either must be thread-safe. Each run is bit
+    for bit what it would have been alone if the value of a row does not depend on the block it comes in.
+
+    Attributes
+    ----------
+    rounds, calls, points : shared evaluations, calls of the user's function made for them, and points sent
+    interrupted : whether Ctrl-C ended the runs early
+    """
+
+    evaluate: Evaluate
+    rounds: int = 0
+    calls: int = 0
+    points: int = 0
+    interrupted: bool = False
+
+    def run(self, jobs: Iterable[Callable[[Evaluate], T]]) -> list[T | BaseException]:
+        """What each job returned, or the exception it raised. Ctrl-C ends them all; each keeps what it has."""
+        seats = [Seat(job, self.evaluate.calls) for job in jobs]
+        try:
+            self._advance(seats)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            while live := [seat for seat in seats if seat.live]:
+                for seat in live:
+                    if seat.wait(BREATH):
+                        seat.send(KeyboardInterrupt())
+                        seat.wait(BREATH)
+        return [seat.outcome if seat.error is None else seat.error for seat in seats]  # type: ignore[misc]
+
+    def _advance(self, seats: list[Seat[T]]) -> None:
+        """Rounds, until every job has ended."""
+        ready, replies, late = seats, [None] * len(seats), 0
+        while True:
+            for seat, reply in zip(ready, replies, strict=True):
+                seat.send(reply)
+                late += not seat.wait(PATIENCE / 2**late)
+            ready = [seat for seat in seats if seat.wait(0) and seat.live]
+            running = [seat for seat in seats if not seat.back]
+            if not ready and not running:
+                return
+            if not ready:
+                running[0].wait(BREATH)
+            replies, late = self._round([seat.wanted for seat in ready if seat.wanted is not None]), len(running)
+
+    def _round(self, wanted: Sequence[Wanted]) -> list[Any]:
+        """The raw values of every block, or the exception that its evaluation raised."""
+        self.rounds += bool(wanted)
+        replies: list[Any] = [None] * len(wanted)
+        for group in _groups(wanted):
+            for index, reply in zip(group, self._together([wanted[index] for index in group]), strict=True):
+                replies[index] = reply
+        return replies
+
+    def _together(self, group: list[Wanted]) -> list[Any]:
+        """Blocks of a kind in one evaluation; where it fails, the run whose row it was fails, and no other."""
+        if len(group) == 1 or isinstance(self.evaluate, Serial):
+            return [self._alone(one) for one in group]
+        blocks = [one.block for one in group]
+        ends = [0]
+        for block in blocks:
+            ends.append(ends[-1] + block.shape[0])
+        raw = self._alone(Wanted(namespace(blocks[0]).concat(blocks, axis=0), group[0].batch))
+        if _whole(raw) or not _one_a_row(raw, ends[-1]):
+            return [self._alone(one) for one in group]
+        if isinstance(raw, BaseException):
+            return [raw] * len(group)
+        return [raw[start:end] for start, end in pairwise(ends)]
+
+    def _alone(self, wanted: Wanted) -> Any:
+        rows = wanted.block.shape[0]
+        try:
+            raw = self.evaluate(wanted.block, wanted.batch)
+        except Exception as error:
+            row = error.row if isinstance(error, RowFailure) else None
+            rows, raw = rows if row is None else row + 1, error
+        self.calls += self.evaluate.calls(rows)
+        self.points += rows
+        # The function may hand out the same array again before the run has read this one.
+        return namespace(raw).asarray(raw, copy=True) if array_api_compat.is_array_api_obj(raw) else raw
+
+
+def _whole(raw: Any) -> bool:
+    """Whether an exception concerns the whole of a block: which of the runs it was is not known."""
+    if isinstance(raw, list):
+        return any(isinstance(value, RowFailure) and value.row is None for value in raw)
+    return isinstance(raw, RowFailure)
+
+
+def _one_a_row(raw: Any, rows: int) -> bool:
+    if isinstance(raw, BaseException):
+        return True
+    shape = getattr(raw, "shape", None)
+    return len(raw) == rows if isinstance(raw, list | tuple) else shape is not None and tuple(shape) == (rows,)
+
+
+def _groups(wanted: Sequence[Wanted]) -> Iterator[list[int]]:
+    """Indices of blocks that can be evaluated together, a bounded number of bytes at a time."""
+    kinds: dict[Any, list[int]] = {}
+    for index, one in enumerate(wanted):
+        kinds.setdefault(_kind(one), []).append(index)
+    for group in kinds.values():
+        start, size = 0, 0
+        for position, index in enumerate(group):
+            block = wanted[index].block
+            bytes_here = 8 * block.shape[0] * block.shape[1]
+            if size and size + bytes_here > SHARED_BYTES:
+                yield group[start:position]
+                start, size = position, 0
+            size += bytes_here
+        yield group[start:]
+
+
+def _kind(wanted: Wanted) -> tuple[Any, ...]:
+    block: Array = wanted.block
+    device = str(array_api_compat.device(block))
+    return (type(block), str(block.dtype), device, block.shape[1], *(ids.tobytes() for ids in wanted.batch))

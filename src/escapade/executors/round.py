@@ -1,0 +1,142 @@
+"""One block among our own workers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from multiprocessing.connection import wait
+from typing import Any
+
+from .._array import Array
+from ..errors import MissingCapability
+from .local import RowFailure
+from .pace import Pace
+from .remote import Failed, Misshapen, TookTooLong, WorkerDied, unpacked
+from .staff import Staff, Worker
+
+SLOW = 0.05
+"""Points of a function slower than this (in seconds) do not queue behind one another."""
+
+DEATHS = 3
+"""A point during whose evaluation so many workers died is one that kills them."""
+
+
+class Round:
+    """One block among the workers, until every row has a value or has failed."""
+
+    def __init__(
+        self, staff: Staff, pace: Pace, timeout: float | None, block: Array, batch: tuple[Any, ...]
+    ) -> None:
+        self.staff, self.pace, self.timeout, self.block, self.batch = staff, pace, timeout, block, batch
+        self.messages, self.resent = 0, 0
+        self.out: list[Any] = [None] * int(block.shape[0])
+        self.left = len(self.out)
+        self.fresh, self.again = 0, deque[int]()
+        self.deaths: Counter[int] = Counter()
+        self.misshapen: Misshapen | None = None
+
+    def values(self) -> Any:
+        while self.left:
+            for worker in self.staff.members():
+                if worker.ready and len(worker.rows) <= (worker.last if self._ahead() else 0):
+                    self._send(worker)
+            for worker in self._heard():
+                self._read(worker)
+                if not worker.process.is_alive():
+                    self._buried(worker)
+            if self.misshapen is not None:
+                self.staff.close()
+                return self.misshapen.raw
+        return self.out
+
+    def _ahead(self) -> bool:
+        """Whether a worker gets its next rows before it needs them: not those of slow functions, and not at the end."""
+        cost = self.pace.cost
+        return cost is not None and cost < SLOW and len(self.out) - self.fresh > self.staff.size
+
+    def _send(self, worker: Worker) -> None:
+        """Give a worker its next rows: those of a dead one alone, new ones as many as pay for a message."""
+        if self.again:
+            rows = [self.again.popleft()]
+        else:
+            stop = min(self.fresh + self.pace.chunk(len(self.out) - self.fresh), len(self.out))
+            rows, self.fresh = list(range(self.fresh, stop)), stop
+        if not rows:
+            return
+        self.messages += 1
+        if not worker.rows:
+            worker.since = time.monotonic()
+        worker.rows.extend(rows)
+        worker.last = len(rows)
+        try:
+            worker.conn.send((self.block[rows[0] : rows[-1] + 1, :], self.batch))
+        except OSError:  # it has just died, and will be found dead
+            return
+
+    def _heard(self) -> list[Worker]:
+        """Workers that sent something, that died, or that had to be killed."""
+        staff, patience = self.staff.members(), None
+        if self.timeout is not None:
+            ends = [worker.since + self.timeout for worker in staff if worker.rows]
+            patience = max(0.0, min(ends) - time.monotonic()) if ends else None
+        known = {key: worker for worker in staff for key in (worker.conn, worker.process.sentinel)}
+        found = wait(list(known), patience)
+        heard = list({id(known[key]): known[key] for key in found}.values())
+        now = time.monotonic()
+        for worker in staff:
+            if worker.rows and worker not in heard and self.timeout and now - worker.since >= self.timeout:
+                worker.late = True
+                worker.kill()
+                heard.append(worker)
+        return heard
+
+    def _read(self, worker: Worker) -> None:
+        """Take what a worker has sent."""
+        try:
+            while worker.conn.poll():
+                self._take(worker, worker.conn.recv())
+        except (EOFError, OSError):
+            worker.kill()
+
+    def _take(self, worker: Worker, message: Any) -> None:
+        worker.since = time.monotonic()
+        if not worker.ready:
+            if message is not None:
+                error = unpacked(message)
+                raise MissingCapability(
+                    f"fun={self.staff.work.fun!r:.60} could not be loaded in a worker process ({type(error).__name__}: "
+                    f"{error}); define it in a module that workers can import, or pip install 'escapade[workers]'"
+                ) from error
+            worker.ready = True
+            return
+        values, seconds = message
+        if isinstance(values, Misshapen):
+            self.misshapen = values
+            return
+        self.pace.seen(len(values), seconds)
+        for value in values:
+            row = worker.rows.popleft()
+            self._settle(row, value.at(row) if isinstance(value, Failed) else value)
+
+    def _settle(self, row: int, value: Any) -> None:
+        self.out[row] = value
+        self.left -= 1
+
+    def _buried(self, worker: Worker) -> None:
+        """What a dead worker had not answered for is evaluated again, alone; but not for ever."""
+        self.staff.replace(worker)
+        rows = list(worker.rows)
+        alone = len(rows) == 1 or (bool(rows) and self.timeout is not None and not self.staff.work.vectorized)
+        if rows and worker.late:
+            error: Exception = TookTooLong(self.timeout or 0.0)
+            ended = rows if self.staff.work.vectorized else rows[:1]
+        else:
+            self.deaths.update(rows[:1] if alone else [])
+            error = WorkerDied(f"{DEATHS} worker processes died (exit code {worker.process.exitcode}) evaluating it")
+            ended = [row for row in rows[:1] if self.deaths[row] >= DEATHS]
+        for row in ended:
+            failure = RowFailure(row)
+            failure.__cause__ = error
+            self._settle(row, failure)
+        self.again.extend(rows[len(ended) :])
+        self.resent += len(rows) - len(ended)

@@ -1,0 +1,94 @@
+"""The figures of the report: plotly, without its program, which the page holds once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .catalogue import GRID
+from .evidence import Evidence
+from .figures import first_query, grid_values, limits
+from .look import axis_title, look_of
+from .panels import Panel
+
+CONFIG = {"displaylogo": False, "responsive": True}
+
+
+def row_html(evidence: Evidence, panels: list[Panel]) -> str:
+    """A row of panels that share their curves."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=[panel.title for panel in panels])
+    seen: set[str] = set()
+    for column, panel in enumerate(panels, start=1):
+        for curve in panel.curves:
+            if evidence.has(panel, curve.label):
+                for trace in _traces(evidence, panel, curve.label, curve.label not in seen):
+                    figure.add_trace(trace, row=1, col=column)
+                seen.add(curve.label)
+        title = axis_title(panel.axis)
+        if panel.axis == "queries":
+            ends = [evidence.band(panel, c.label).x[-1] for c in panel.curves if evidence.has(panel, c.label)]
+            span = [math.log10(first_query(panel, evidence)), math.log10(max(ends)) + 0.1]
+            log = {"type": "log", "range": span, "dtick": 1, "exponentformat": "power"}
+            figure.update_xaxes(title=title, row=1, col=column, **log)
+        else:
+            figure.update_xaxes(title=title, row=1, col=column)
+        figure.update_yaxes(range=list(limits(panel, evidence)), row=1, col=column)
+    figure.update_yaxes(title="f", row=1, col=1)
+    figure.update_layout(
+        template="plotly_white", height=450, margin={"l": 60, "r": 20, "t": 75, "b": 110},
+        legend={"orientation": "h", "y": -0.28, "x": 0.5, "xanchor": "center"}, hovermode="closest",
+    )  # fmt: skip
+    return _html(figure)
+
+
+def _traces(evidence: Evidence, panel: Panel, label: str, legend: bool) -> list[Any]:
+    from plotly.graph_objects import Scatter
+
+    band, look = evidence.band(panel, label), look_of(label)
+    x, edge = _short(band.x), np.concatenate([band.high, band.low[::-1]])
+    mark = "circle" if band.certified >= 0.5 else "x"
+    last = band.median[np.searchsorted(band.x, min(band.end, band.x[-1]))]
+    shared = {"legendgroup": label, "name": label}
+    return [
+        Scatter(x=x + x[::-1], y=_short(edge), fill="toself", fillcolor=look.fill(), line={"width": 0},
+                hoverinfo="skip", showlegend=False, **shared),
+        Scatter(x=x, y=_short(band.median), mode="lines", showlegend=legend,
+                line={"color": look.colour, "dash": look.plotly, "width": look.width}, **shared),
+        Scatter(x=[band.end], y=_short(np.array([last])), mode="markers", showlegend=False,
+                marker={"color": look.colour, "symbol": mark, "size": 8}, **shared),
+    ]  # fmt: skip
+
+
+def _short(values: np.ndarray) -> list[float]:
+    """Six digits are enough for a picture."""
+    return [float(f"{value:.6g}") for value in np.clip(values, -1e12, 1e12)]
+
+
+def grid_html(evidence: Evidence, panels: list[Panel]) -> str:
+    """The grid search as a row of tables in colour."""
+    from plotly.graph_objects import Heatmap
+    from plotly.subplots import make_subplots
+
+    every, shrink = sorted({pair[0] for pair in GRID}), sorted({pair[1] for pair in GRID})
+    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=[panel.title for panel in panels])
+    for column, panel in enumerate(panels, start=1):
+        values = grid_values(evidence, panel)
+        text = [[f"{value:.3g}" for value in row] for row in values]
+        heat = Heatmap(
+            z=values.tolist(), x=[str(s) for s in shrink], y=[str(t) for t in every], text=text,
+            texttemplate="%{text}", colorscale="Cividis", reversescale=True, showscale=False,
+        )  # fmt: skip
+        figure.add_trace(heat, row=1, col=column)
+        figure.update_xaxes(title="rho_sigma1", type="category", row=1, col=column)
+        figure.update_yaxes(type="category", row=1, col=column)
+    figure.update_yaxes(title="T_sigma1", row=1, col=1)
+    figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 75, "b": 60})
+    return _html(figure)
+
+
+def _html(figure: Any) -> str:
+    return str(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))

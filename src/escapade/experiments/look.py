@@ -1,0 +1,53 @@
+"""How curves look: colours that colour-blind readers can tell apart (Okabe & Ito), and a dash for each as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .evidence import AS_PRINTED
+
+
+@dataclass(frozen=True)
+class Look:
+    """A colour, a dash (matplotlib's and plotly's name for it), and a width."""
+
+    colour: str
+    dash: str = "-"
+    width: float = 1.8
+
+    @property
+    def plotly(self) -> str:
+        """The dash as plotly calls it."""
+        return {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}[self.dash]
+
+    def fill(self, alpha: float = 0.15) -> str:
+        """The colour of the band."""
+        r, g, b = (int(self.colour[i : i + 2], 16) for i in (1, 3, 5))
+        return f"rgba({r},{g},{b},{alpha})"
+
+
+LOOKS = {
+    "ZO-GD-NCF": Look("#0072B2"),
+    "ZPSGD": Look("#E69F00", "--"),
+    "PAGD": Look("#009E73", "-."),
+    "RSPI": Look("#CC79A7", "--"),
+    "Neon2+GD": Look("#D55E00", "--"),
+    "auto": Look("#000000", "-", 2.4),
+    "Powell (SciPy)": Look("#D55E00", "--"),
+    "BFGS (SciPy)": Look("#56B4E9", "-."),
+    "ZO-SGD-NCF": Look("#0072B2"),
+    "ZO-SCSG-NCF I": Look("#E69F00", "--"),
+    "ZO-SCSG-NCF II": Look("#D55E00", "-."),
+    "ZO-SPIDER-NCF": Look("#009E73"),
+}
+
+
+def look_of(label: str) -> Look:
+    """A curve as printed has its method's colour, dotted."""
+    plain = LOOKS.get(label.removesuffix(AS_PRINTED), Look("#555555"))
+    return Look(plain.colour, ":", 1.4) if label.endswith(AS_PRINTED) else plain
+
+
+def axis_title(axis: str) -> str:
+    """What the horizontal axis says."""
+    return "function queries" if axis == "queries" else "iterations"

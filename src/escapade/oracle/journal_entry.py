@@ -1,0 +1,68 @@
+"""One entry of a journal, and the checksum that chains it to the one before."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One block of values, as delivered."""
+
+    purpose: str
+    digest: bytes
+    """Of the points, and of the sample ids."""
+    values: NDArray[np.float64]
+    weight: int
+    precision: float
+    lost: str
+    calls: int
+    attempts: int
+    at: float
+    best: bytes = b""
+    """The point of the least value, where it is less than all before."""
+
+    @property
+    def least(self) -> float:
+        """The least value (infinity if all are missing)."""
+        known = self.values[~np.isnan(self.values)]
+        return float(known.min()) if len(known) else np.inf
+
+    @property
+    def queries(self) -> int:
+        """Values delivered."""
+        return int(np.sum(~np.isnan(self.values))) * self.weight
+
+    def best_at(self, x: NDArray[Any]) -> Entry:
+        """The same, with the point of its least value."""
+        return replace(self, best=x.tobytes())
+
+    def row(self) -> tuple[Any, ...]:
+        """As it is stored."""
+        lost = self.lost.encode(errors="replace").decode()
+        numbers = self.weight, self.precision, lost, self.calls, self.attempts, self.at
+        return (self.purpose, self.digest, self.values.tobytes(), *numbers, self.best)
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> Entry:
+        """From what is stored; ValueError if it cannot have come from us."""
+        kinds = (str, bytes, bytes, int, float, str, int, int, float, bytes)
+        if [type(value) for value in row] != list(kinds) or len(row[2]) % 8 or min(row[3], row[6], row[7]) < 0:
+            raise ValueError("not an entry of a journal")
+        values = np.frombuffer(row[2], dtype=np.float64).copy()
+        return cls(row[0], row[1], values, *row[3:])
+
+
+def chained(before: bytes, fields: tuple[Any, ...]) -> bytes:
+    """The checksum of some fields and of everything before them."""
+    h = hashlib.blake2b(before, digest_size=16)
+    for field in fields:
+        data = field if isinstance(field, bytes) else repr(field).encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "little"))
+        h.update(data)
+    return h.digest()

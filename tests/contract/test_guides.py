@@ -1,0 +1,24 @@
+"""The examples of the guides run as they stand, as scripts."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def examples(guide):
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / guide).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize(("guide", "says"), [("workers.md", "success     True"), ("failures.md", "ArithmeticError")])
+def test_the_examples_of_a_guide_run(guide, says, tmp_path):
+    (text,) = examples(guide)
+    script = tmp_path / "example.py"
+    script.write_text(text)
+    done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
