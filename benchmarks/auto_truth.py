@@ -198,7 +198,8 @@ def report(part: str, outcomes: list[Outcome]) -> None:
     """One line a kind of run, then the sums that the bars are about."""
     for label in sorted({o.label for o in outcomes}):
         rows = [o for o in outcomes if o.label == label]
-        excess, cost = (float(np.median([getattr(o, name) for o in rows])) for name in ("excess", "cost"))
+        ended = [o for o in rows if not o.raised] or rows
+        excess, cost = (float(np.median([getattr(o, name) for o in ended])) for name in ("excess", "cost"))
         close = f"close {sum(o.close for o in rows):3}, excess / (d noise) {excess:8.2g}, " if part == "noise" else ""
         print(
             f"{label:32} {len(rows):3} runs, certified {sum(o.certified for o in rows):3}, "

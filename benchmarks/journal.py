@@ -5,7 +5,8 @@
 1. A journaled run, in a process of its own, is killed at random moments; each is resumed, must end with the same bits,
    and must have paid for at most one batch twice.
 2. The last 1 to 4096 bytes of a journal's file (closed, or as a crash left it; or of its write-ahead log) are
-   overwritten with random bytes; each run is started again and must never crash, nor use a wrong value.
+   overwritten with random bytes; each run is started again and must never crash, nor use a wrong value. Then the same
+   with up to 200 bytes anywhere in the file, where the header may be hit and the journal refused.
 3. The cost of a block of values with and without a journal.
 """
 
@@ -19,6 +20,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -105,25 +107,29 @@ def images(folder: Path, cut: int) -> dict[str, Path]:
         return PROBLEM(X)
 
     run(fun, live, maxfev=2000)
-    return {"closed": live, "crashed": crashed, "log": crashed}
+    return {"closed": live, "crashed": crashed, "log": crashed, "anywhere": live}
 
 
 def damages(count: int, rng: np.random.Generator) -> None:
     whole = run(PROBLEM, maxfev=2000)
-    tally = {kind: [0, 0, 0, []] for kind in ("closed", "crashed", "log")}
+    kinds = [("closed", "closed", "crashed", "log")[trial % 4] for trial in range(count)] + ["anywhere"] * count
+    tally: dict[str, list[Any]] = {kind: [0, 0, 0, []] for kind in ("closed", "crashed", "log", "anywhere")}
     with tempfile.TemporaryDirectory() as name:
         sources = images(Path(name), cut=whole.nrounds // 2)
-        for trial in range(count):
-            kind = ("closed", "closed", "crashed", "log")[trial % 4]
+        for kind in kinds:
             with tempfile.TemporaryDirectory() as other:
                 path = Path(other, "run.db")
                 for end in ("", "-wal"):
                     if os.path.exists(f"{sources[kind]}{end}"):
                         shutil.copyfile(f"{sources[kind]}{end}", f"{path}{end}")
                 target = f"{path}-wal" if kind == "log" else str(path)
-                length = int(rng.integers(1, 4097))
+                size, length = os.path.getsize(target), int(rng.integers(1, 4097))
+                where = size - length
+                if kind == "anywhere":
+                    length = 1 + length % 200
+                    where = int(rng.integers(0, size - length))
                 with open(target, "r+b") as file:
-                    file.seek(os.path.getsize(target) - length)
+                    file.seek(where)
                     file.write(rng.bytes(length))
                 fun = Paid(Path(other, "paid"))
                 held = tally[kind]
@@ -135,11 +141,11 @@ def damages(count: int, rng: np.random.Generator) -> None:
                     continue
                 held[1] += result.to_json() == whole.to_json()
                 held[3].append(1 - Path(other, "paid").stat().st_size / whole.nfev)
-    print(f"damage to the last 1 to 4096 bytes, {count} times:")
+    print(f"damage to the last 1 to 4096 bytes, {count} times, and anywhere, {count} times:")
     for kind, (tried, same, refused, kept) in tally.items():
         print(
             f"  {kind:<8} {tried} files: {same} to the same bits, {refused} refused, {tried - same - refused} wrong; "
-            f"kept {min(kept):.0%} to {max(kept):.0%} of the queries"
+            f"kept {min(kept, default=0):.0%} to {max(kept, default=0):.0%} of the queries"
         )
         assert same + refused == tried
 
@@ -174,7 +180,8 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     cost()
     damages(options.damages, rng)
-    kills(options.kills, rng)
+    if options.kills:
+        kills(options.kills, rng)
 
 
 if __name__ == "__main__":

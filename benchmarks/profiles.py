@@ -64,8 +64,8 @@ class Row:
 
     @property
     def impossible(self) -> bool:
-        """Whether a value lies below the bound that the problem itself states."""
-        return self.lowest < 0 and self.lowest < load(self.name).lower
+        """Whether values lie far below the bound that the problem itself states."""
+        return self.lowest < -BOTTOM and self.lowest < load(self.name).lower
 
     def peer(self, tau: float) -> tuple[float, str]:
         """The least that a peer needed, and which."""

@@ -36,10 +36,9 @@ class Rows:
         self.values = values
 
     def __getitem__(self, key: tuple[int, int]) -> np.ndarray:
-        row, column = key
-        if column != 0:
+        if key[1] != 0:
             raise IndexError
-        return self.values[row]
+        return self.values[key[0]]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -109,9 +108,8 @@ class S2MPJ:
         self.start = np.array(raw.x0, dtype=float).ravel()
         self.d = len(self.start)
         self.lower = float(getattr(raw, "objlower", -math.inf))
-        groups = [int(i) for i in raw.objgrps]
+        self.groups = groups = [int(i) for i in raw.objgrps]
         count = max(groups, default=-1) + 1
-        self.groups = groups
         self.scale, self.inner = np.ones(count), np.zeros(count)
         self.A = np.zeros((count, self.d))
         if hasattr(raw, "A"):

@@ -6,9 +6,9 @@ A run asks for its values in rounds, each of which waits for the one before. The
 and preferring rounds, on a function with off-axis saddles of d variables, are recorded; then each round is given to W
 workers that take its points as they come. An evaluation takes `cost` seconds on average (log-normal, its standard
 deviation `spread` times that) and `latency` seconds more for its messages; it fails with probability `failures`, which
-is noticed when it should have ended, and is then tried again. What the method itself takes between rounds is added as it
-was measured here. Efficiency is the time of one worker over W times that of W workers. Dimensions marked with * were not
-run: the rounds of d = 1000 are taken, their sizes and the method's own time grown by the powers of d that lead from
+is noticed when it should have ended, and is then tried again. What the method itself takes between rounds is added as
+it was measured here. Efficiency is the time of one worker over W times that of W workers. Dimensions marked with * were
+not run: the rounds of d = 1000 are taken, their sizes and the method's own time grown by the powers of d that lead from
 d = 500 to d = 1000.
 """
 

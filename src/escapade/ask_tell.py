@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ._array import as_point, to_numpy
 from ._random import as_generator
-from .errors import EscapadeError, InvalidSetting, JournalError
+from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
 from .executors.seat import Seat, Wanted
 from .minimize import minimize
 from .oracle.journal import digest_of
-from .oracle.journal_header import generator_of, state_of
+from .oracle.journal_header import generator_of, restorable, state_of
 from .result import Result
 
 FORMAT = "escapade ask/tell 1"
@@ -64,6 +64,7 @@ class AskTell:
         self._values: NDArray[np.float64] = np.empty(0)
         self._missing: list[int] = []
         self._next = 0
+        _one_cobyqa(self, options.get("method"))
         self._seat = Seat(partial(_run, x0, generator, options), _one_each)
         weakref.finalize(self, _end, self._seat).atexit = False
         self._advance(None)
@@ -144,13 +145,14 @@ class AskTell:
         if self._options.get("journal") is not None:
             raise InvalidSetting("this run has a journal: start it again with the same arguments to go on from there")
         plain = {name: value for name, value in self._options.items() if _is_plain(value)}
+        again = sorted(set(self._options) - set(plain)) + ([] if restorable(self._state) else ["rng"])
         data = {
             "format": FORMAT,
             "x0": self._x0.tolist(),
             "dtype": str(self._x0.dtype),
             "options": plain,
-            "again": sorted(set(self._options) - set(plain)),
-            "rng": self._state,
+            "again": again,
+            "rng": None if "rng" in again else self._state,
             "told": [[digest.hex(), values] for digest, values in self._told],
             "half": {str(row): float(v) for row, v in enumerate(self._values) if row not in self._missing},
             "known": {digest.hex(): value for digest, value in self._known.items()},
@@ -174,7 +176,7 @@ class AskTell:
             half = {int(row): float(value) for row, value in data["half"].items()}
             known = {bytes.fromhex(digest): float(value) for digest, value in data["known"].items()}
             again, kept, state = set(data["again"]), dict(data["options"]), data["rng"]
-        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise JournalError(f"{path} holds no saved run ({type(error).__name__}: {error})") from error
         if again != set(options):
             names = ", ".join(sorted(again)) or "nothing"
@@ -202,12 +204,14 @@ class AskTell:
 
     def _advance(self, reply: Any) -> None:
         self._seat.send(reply)
-        self._seat.wait()
-        self._next += len(self._values)
-        wanted = self._wanted
-        rows = 0 if wanted is None else int(wanted.block.shape[0])
-        self._values, self._missing = np.full(rows, np.nan), list(range(rows))
-        self._use_known()
+        try:
+            self._seat.wait()
+        finally:
+            self._seat.wait()  # Ctrl-C loses nothing that was told
+            self._next += len(self._values)
+            rows = 0 if self._wanted is None else int(self._wanted.block.shape[0])
+            self._values, self._missing = np.full(rows, np.nan), list(range(rows))
+            self._use_known()
         if self._seat.error is not None:
             raise self._seat.error
 
@@ -235,6 +239,18 @@ class AskTell:
                 f"the run in {path} does not repeat itself here: after {len(self._told)} blocks it asks for other "
                 "points; the options given again, the library or the machine's arithmetic have changed"
             )
+
+
+_COBYQA: weakref.WeakSet[AskTell] = weakref.WeakSet()
+
+
+def _one_cobyqa(opt: AskTell, method: Any) -> None:
+    """SciPy holds a lock while COBYQA runs: a second run would wait in silence, and for ever."""
+    if "cobyqa" not in repr(method).lower():
+        return
+    if any(not other.done for other in _COBYQA):
+        raise MissingCapability("SciPy runs only one COBYQA at a time in a process: end the other one with stop()")
+    _COBYQA.add(opt)
 
 
 def _run(x0: Any, rng: Any, options: dict[str, Any], evaluate: Any) -> Result:

@@ -69,7 +69,8 @@ class Certifier:
             certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
         except MissingValue as lost:
             certificate = self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(lost)), {}, 0.0)
-            certificate = replace(certificate, remedy="make f answer around x: mend it there, or raise retries or timeout")
+            remedy = "make f answer around x: mend it there, or raise retries or timeout"
+            certificate = replace(certificate, remedy=remedy)
         spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
         return replace(
             certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds

@@ -83,10 +83,10 @@ def minimize(
         Seconds for one evaluation; then its process is killed, and the evaluation has failed.
     on_error, nan_policy : "raise", "stop", "retry", "penalise" or callable
         What to do when f raises (or hangs, or kills its worker), and when it returns NaN or infinity (None: the same).
-        "raise" raises (the exception carries the `result` so far) and "stop" ends the run with a status; so does "retry"
-        after `retries` more attempts (3), each a little later. "penalise" makes the point a missing one: no step goes
-        there, and nothing is certified around it. A callable `on_error(x, attempt, exception)` answers with a value,
-        None (missing) or "retry". See docs/failures.md.
+        "raise" raises (the exception carries the `result` so far) and "stop" ends the run with a status; so does
+        "retry" after `retries` more attempts (3), each a little later. "penalise" makes the point a missing one: no
+        step goes there, and nothing is certified around it. A callable `on_error(x, attempt, exception)` answers with
+        a value, None (missing) or "retry". See docs/failures.md.
     retries : int, optional
         Further attempts before any of these policies applies.
     grad : callable, optional
@@ -128,7 +128,7 @@ def minimize(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": grad is not None},
-            {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime},
+            {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},
             x,
             None if rng is None else generator,
         )

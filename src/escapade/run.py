@@ -42,6 +42,8 @@ class Run:
     trace: Trace = field(default_factory=Trace)
     constants: dict[str, float] = field(default_factory=dict)
     reserved: int = 0
+    failure: float = 0.0
+    """What the certificate states in all."""
     spent: float = 0.0
     """The failure probability of a method that certifies its own last iterate; 0 for others."""
     error: EvaluationFailed | None = None
@@ -98,7 +100,10 @@ class Run:
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)
         # What the method's own searches do not spend is left for the certificate of the driver; a little always is.
-        self.certifier.failure = max(self.certifier.failure - self.spent, self.certifier.failure / 10)
+        asked = self.certifier.failure
+        self.certifier.failure = max(asked - self.spent, asked / 10)
+        total = self.certifier.failure + self.spent
+        self.failure = asked if math.isclose(total, asked) else total
         return method
 
     def _reserve(self, f: Oracle, d: int) -> None:
@@ -121,7 +126,7 @@ class Run:
             certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, ending.here, ending.step)
         else:
             certificate = self.certifier(f, self.x, self.rng)
-        certificate = replace(certificate, failure=self.certifier.failure + self.spent)
+        certificate = replace(certificate, failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

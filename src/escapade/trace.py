@@ -82,7 +82,6 @@ class Trace:
                 "nit": step.nit,
                 "move": step.move.value,
                 "fun": step.fun,
-                "best": step.best,
                 "grad_norm": step.grad_norm,
                 "nfev": step.nfev,
                 "by_purpose": step.by_purpose,

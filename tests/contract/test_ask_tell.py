@@ -1,16 +1,19 @@
-"""Ask and tell: the same bits as `minimize`, for every method, told in any order, from anywhere, and picked up later."""
+"""Ask and tell: the same bits as `minimize`, for every method, told in any order and from anywhere."""
 
 import gc
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import escapade
-from escapade.errors import EscapadeError, InvalidSetting, JournalError, NonFiniteValue
+from escapade.errors import EscapadeError, InvalidSetting, JournalError, MissingCapability, NonFiniteValue
 from escapade.methods import PRESETS
 from escapade.problems import OffAxis, StochasticCubic
 from escapade.stopping import Stop
@@ -61,6 +64,7 @@ def test_saved_and_picked_up(name, tmp_path):
     for _ in range(3):
         laboratory(opt, rounds=4)
         opt.save(tmp_path / "opt.json")
+        opt.stop()
         opt = escapade.ask_tell.load(tmp_path / "opt.json", **again)
     laboratory(opt)
     assert opt.result().to_json() == escapade.minimize(fun, X0, **options).to_json()
@@ -166,6 +170,38 @@ def test_values_that_are_not_finite_follow_the_policy():
     assert patient.result().x.tobytes() == escapade.minimize(fun, X0, rng=3).x.tobytes()
 
 
+def test_ctrl_c_loses_nothing_that_was_told():
+    """A real SIGINT while the run is thinking."""
+    fired = []
+
+    def callback(x):
+        if not fired:
+            fired.append(x)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    opt = escapade.ask_tell(X0, rng=3, callback=callback)
+    with pytest.raises(KeyboardInterrupt):
+        laboratory(opt)
+    laboratory(opt)
+    assert opt.result().to_json() == escapade.minimize(fun, X0, rng=3).to_json()
+
+
+def test_a_generator_that_a_file_cannot_hold_is_given_again(tmp_path):
+    def generator():
+        return np.random.Generator(np.random.MT19937(5))
+
+    opt = escapade.ask_tell(X0, rng=generator(), method="zpsgd", maxfev=200)
+    laboratory(opt, rounds=5)
+    opt.save(tmp_path / "opt.json")
+    with pytest.raises(InvalidSetting, match="needs rng given again"):
+        escapade.ask_tell.load(tmp_path / "opt.json")
+    opt = escapade.ask_tell.load(tmp_path / "opt.json", rng=generator())
+    laboratory(opt)
+    expected = escapade.minimize(fun, X0, rng=generator(), method="zpsgd", maxfev=200)
+    assert opt.result().to_json() == expected.to_json()
+
+
 def test_an_abandoned_run_ends_its_thread():
     opt = escapade.ask_tell(X0)
     laboratory(opt, rounds=2)
@@ -198,6 +234,14 @@ def test_what_cannot_be_told_is_named(call, words):
 def test_options_about_calling_are_refused(name):
     with pytest.raises(InvalidSetting, match=f"{name}= is about calling a function"):
         escapade.ask_tell(X0, **{name: 1})
+
+
+def test_a_second_cobyqa_is_refused():
+    first = escapade.ask_tell(X0, method="escaping-cobyqa")
+    with pytest.raises(MissingCapability, match="one COBYQA at a time"):
+        escapade.ask_tell(X0, method="escaping-cobyqa")
+    first.stop()
+    escapade.ask_tell(X0, method="escaping-cobyqa").stop()
 
 
 def test_bad_options_are_refused_at_once():

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,9 @@ def rows(X):
 
 def sampled(x, ids):
     return loss(x) + 0.1 * float(np.mean(np.sin(ids))) * x[0]
+
+def noisy(x):
+    return loss(x) + 1e-3 * np.random.default_rng().normal()
 
 def chatty(x):
     print("a line from the function")
@@ -171,6 +175,16 @@ def test_numbers_after_the_option_are_its_own():
     assert np.array_equal(read_point("1,,2", "--x-scale"), [1, 2])
 
 
+def test_check_says_what_is_wrong_with_a_function(command):
+    good = command("check", "model.py:loss", "--x0", "0.3,0.2", "--seed", "0")
+    assert good.returncode == 0, good.stderr
+    assert "the same point gives the same bits" in good.stdout
+    bad = command("check", "model.py:noisy", "--x0", "0.3,0.2", "--seed", "0", "--json")
+    assert bad.returncode == 1
+    faults = [remark["topic"] for remark in json.loads(bad.stdout)["remarks"] if not remark["good"]]
+    assert "repeats" in faults
+
+
 def test_problems_of_the_library_have_names_and_starts(command):
     done = command("minimize", "problem:rotated_octopus", "--seed", "0", "--json")
     assert done.returncode == 0
@@ -228,7 +242,7 @@ ERRORS = {
     "import error": ("minimize imports.py:f --x0 1", "No module named 'nothing_of_that_name'"),
     "file that exits": ("minimize leaves.py:f --x0 1", "SystemExit"),
     "function that raises": ("minimize model.py:raises --x0 1,1", "the solver did not converge"),
-    "its line": ("certify model.py:raises --x 1,1", "model.py, line 19"),
+    "its line": ("certify model.py:raises --x 1,1", "model.py, line 22"),
     "function that exits": ("minimize model.py:leaves --x0 1", "SystemExit"),
     "not a number": ("minimize model.py:nan --x0 1", "returned nan"),
     "not real": ("certify model.py:words --x 1", "must return one real number"),
@@ -266,7 +280,7 @@ ERRORS = {
     "no constants": ("methods -d 10", "needs -d and --epsilon"),
     "bad constants": ("methods -d 10 --epsilon -1", "epsilon=-1.0 must be positive"),
     "overflow": ("methods -d 10 --epsilon 1e-300", "overflow"),
-    "demo too small": ("demo -d 1", "greater than or equal to 2"),
+    "demo too small": ("demo -d 1", "--dimension"),
 }
 
 
@@ -369,7 +383,7 @@ def test_the_console_script_says_its_version(command):
     assert json.loads(command("version", "--json").stdout)["numpy"] == np.__version__
 
 
-@pytest.mark.parametrize("name", ["", "demo", "minimize", "certify", "methods", "problems", "paper"])
+@pytest.mark.parametrize("name", ["", "demo", "minimize", "certify", "check", "methods", "problems", "paper"])
 def test_help_is_there(capsys, name):
     assert run([*name.split(), "--help"]) == 0
     assert f"Usage: escapade {name}" in capsys.readouterr().out
@@ -381,7 +395,22 @@ def test_no_arguments_show_the_help(command):
     assert "minimize" in done.stdout
 
 
-# The paper
+# The guide and the paper
+
+
+def test_the_examples_of_the_guide_do_what_it_says(folder):
+    guide = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    model, lines = re.search(r"```python\n# model.py\n(.*?)```\n\n```sh\n(.*?)```", guide, re.DOTALL).groups()
+    home = folder / "guide"
+    home.mkdir()
+    (home / "model.py").write_text(model)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    options = {"cwd": home, "env": {**os.environ, "PATH": path}, "capture_output": True, "text": True}
+    for line in lines.splitlines():
+        done = subprocess.run(["bash", "-c", line], **options, timeout=300)
+        says, code = re.search(r"# (.*); exit code (\d)", line).groups()
+        assert done.returncode == int(code), done.stderr
+        assert re.search(r"saddle|minimum", says)[0] in done.stdout
 
 
 def test_a_figure_of_the_paper_is_run_and_its_claim_judged(command, folder):

@@ -360,3 +360,15 @@ def test_a_stencil_of_one_row_is_no_special_case():
         f(point(X + H[1] * E1))
     assert f.ledger.queries == 0
     assert f.best == (None, None)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_a_function_without_any_value_ends_every_run_at_its_start(name):
+    samples = {"samples": N} if name in SAMPLED else {}
+    x0 = np.full(D, 0.1)
+    result = escapade.minimize(lambda *_: math.nan, x0, method=name, on_error="penalise", rng=0, **samples)
+    assert result.stop is Stop.UNDECIDED
+    assert "no value could be had" in result.message
+    assert result.nfev == 0
+    assert result.x.tolist() == x0.tolist()
+    assert not result.success

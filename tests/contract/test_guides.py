@@ -14,7 +14,16 @@ def examples(guide):
     return re.findall(r"^```python\n(.*?)^```", (DOCS / guide).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(("guide", "says"), [("workers.md", "success     True"), ("failures.md", "ArithmeticError")])
+SAYS = {
+    "workers.md": "success     True",
+    "failures.md": "ArithmeticError",
+    "lockstep.md": "32, 32 certified",
+    "ask_tell.md": "success     True",
+    "journal.md": "journal     ",
+}
+
+
+@pytest.mark.parametrize(("guide", "says"), SAYS.items())
 def test_the_examples_of_a_guide_run(guide, says, tmp_path):
     (text,) = examples(guide)
     script = tmp_path / "example.py"

@@ -20,6 +20,7 @@ from escapade.errors import InvalidSetting, JournalError
 from escapade.methods import PRESETS
 from escapade.oracle import points
 from escapade.oracle.journal import describe, rounds
+from escapade.oracle.journal_entry import chained
 from escapade.problems import OffAxis, StochasticCubic
 from escapade.stopping import Ending, Stop
 from escapade.trace import Iterate
@@ -181,10 +182,21 @@ def test_a_budget_may_be_raised(name, tmp_path):
     assert fun.points <= result.nfev + last_certificates
 
 
+@pytest.mark.parametrize("first", [{"maxiter": 3}, {"stop": escapade.stopping.Iterations(3)}])
+def test_other_limits_may_be_lifted(first, tmp_path):
+    short = run(Counted(), tmp_path / "run.db", method="pagd", **first)
+    assert short.nit == 3
+    assert short.nfev_by_purpose["certificate"] > 0
+    fun = Counted()
+    whole = run(fun, tmp_path / "run.db", method="pagd")
+    assert whole.to_json() == run(Counted(), method="pagd").to_json()
+    assert fun.points == whole.nfev - short.nfev + short.nfev_by_purpose["certificate"]
+
+
 def test_a_smaller_budget_does_not_shorten_a_journal(tmp_path):
     whole = run(Counted(), tmp_path / "run.db", maxfev=400, method="pagd")
     held = len(rounds(tmp_path / "run.db"))
-    with pytest.raises(JournalError, match='limits: .*"maxfev": 400.* then, .*"maxfev": 150.* now'):
+    with pytest.raises(JournalError, match=r'limits: .*"maxfev": 400.* then, .*"maxfev": 150.* now'):
         run(Counted(), tmp_path / "run.db", maxfev=150, method="pagd")
     assert len(rounds(tmp_path / "run.db")) == held
     assert run(Counted(), tmp_path / "run.db", maxfev=400, method="pagd").to_json() == whole.to_json()
@@ -312,6 +324,24 @@ def test_a_damaged_tail_is_found_and_the_valid_part_used(kind, tmp_path):
     assert max(kept) > 100
 
 
+def test_damage_anywhere_is_refused_or_cut_off(tmp_path):
+    """Also in the schema, whose text may then not even be text."""
+    whole = run(Counted(), tmp_path / "run.db")
+    data, rng, ended = (tmp_path / "run.db").read_bytes(), np.random.default_rng(1), []
+    schema = data.index(b"CREATE TABLE header")
+    for trial, where in enumerate([schema + 3, schema + 20, 0, 40, *rng.integers(0, len(data) - 200, 16)]):
+        path = tmp_path / f"{trial}.db"
+        length = int(rng.integers(1, 200))
+        path.write_bytes(data[:where] + rng.bytes(length) + data[where + length :])
+        try:
+            ended.append(run(Counted(), path).to_json() == whole.to_json())
+            describe(path)
+        except JournalError:
+            ended.append(None)
+    assert False not in ended
+    assert {None, True} == set(ended)
+
+
 @pytest.mark.parametrize("column", ["vals", "digest", "precision", "calls", "best", "purpose", "lost", "weight", "seq"])
 def test_a_changed_value_ends_the_valid_part(column, tmp_path):
     whole = run(Counted(), tmp_path / "run.db")
@@ -387,6 +417,48 @@ def test_a_huge_blob_is_refused(tmp_path, monkeypatch):
     foreign(tmp_path / "run.db", "UPDATE rounds SET vals = zeroblob(4000000) WHERE seq = 2")
     with pytest.raises(JournalError, match="a value of more than 1 MB at block 2"):
         run(Counted(), tmp_path / "run.db")
+
+
+def forge(path, change):
+    """Write a header with a right checksum."""
+    db = sqlite3.connect(path)
+    text, x0 = (db.execute("SELECT value FROM header WHERE name = ?", (name,)).fetchone()[0] for name in (0, 1))
+    text = change(text)
+    rows = [(text, 0), (chained(b"", (text, x0)), 2)]
+    db.executemany("UPDATE header SET value = ? WHERE name = ?", rows)
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "[" * 100_000,
+        lambda text: "[]",
+        lambda text: '{"settings": 3}',
+        lambda text: text.replace('"settings"', '"other"'),
+        lambda text: text.replace('"tag"', '"other"'),
+        lambda text: text.replace('"pool_size": 4', '"pool_size": 1000000000'),
+        lambda text: text.replace('"entropy": ', '"entropy": -'),
+        lambda text: text.replace('"PCG64"', '"MT19937"'),
+    ],
+)
+def test_a_forged_header_is_refused(change, tmp_path):
+    run(Counted(), tmp_path / "run.db")
+    forge(tmp_path / "run.db", change)
+    fun = Counted()
+    with pytest.raises(JournalError, match=r"is damaged|cannot be made from its seed"):
+        run(fun, tmp_path / "run.db", rng=None)
+    assert fun.points == 0
+
+
+def test_strings_of_a_file_are_only_shown(tmp_path):
+    """A tag that would clear a terminal, or drop a table."""
+    run(Counted(), escapade.Journal(tmp_path / "run.db", tag="\x1b[2J'); DROP TABLE rounds; --"))
+    assert "tag ?[2J'); DROP TABLE rounds; --" in describe(tmp_path / "run.db")
+    fun = Counted()
+    run(fun, escapade.Journal(tmp_path / "run.db", tag="\x1b[2J'); DROP TABLE rounds; --"))
+    assert fun.points == 0
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/run.db", "run\0.db", "x" * 5000])

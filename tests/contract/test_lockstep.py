@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 import warnings
 
 import array_api_strict
@@ -86,6 +87,21 @@ def test_a_scalar_function_in_lockstep():
     together = escapade.multistart(rowwise, starts(), rng=5, maxfev=800)
     assert all(map(same, together.runs, alone(rowwise, starts(), maxfev=800)))
     assert together.ncalls == together.nfev
+
+
+def slow(x):
+    time.sleep(0.002)
+    return rowwise(x)
+
+
+def test_runs_in_lockstep_share_a_pool(tmp_path):
+    """Real processes; a function slow enough to be sent there."""
+    options = {"maxfev": 60, "workers": 2, "journal": tmp_path / "runs.db"}
+    together = escapade.multistart(slow, starts(), rng=5, **options)
+    assert [run.to_json() for run in together.runs] == [run.to_json() for run in alone(slow, starts(), maxfev=60)]
+    again = escapade.multistart(slow, starts(), rng=5, **options)
+    assert again.ncalls == 0
+    assert all(map(same, again.runs, together.runs))
 
 
 def test_the_best_certified_comes_first():

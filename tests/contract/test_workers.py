@@ -1,12 +1,17 @@
 """Where a function is evaluated changes nothing: every method, here and in processes, on Dask and on Ray."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
 from contextlib import closing
+from pathlib import Path
 
+import array_api_strict
 import numpy as np
 import pytest
 
@@ -64,6 +69,55 @@ def test_the_number_of_workers_changes_nothing():
     assert same(runs[0], runs[1])
     assert same(runs[0], runs[2])
     assert runs[0].success
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_any_array_travels(vectorized, dtype):
+    def quartic(x):
+        return array_api_strict.sum(x * x * x * x - x * x, axis=-1)
+
+    x0 = array_api_strict.zeros(D, dtype=getattr(array_api_strict, dtype))
+    options = {"rng": 0, "gtol": 1e-2, "vectorized": vectorized}
+    here = escapade.minimize(quartic, x0, **options)
+    with closing(Processes(quartic, workers=2, timeout=60.0, start="fork", vectorized=vectorized)) as pool:
+        there = escapade.minimize(quartic, x0, workers=pool, **options)
+    assert here.success
+    assert type(there.x) is type(x0)
+    assert np.asarray(there.x).tobytes() == np.asarray(here.x).tobytes()
+    assert there.nfev_by_purpose == here.nfev_by_purpose
+
+
+def test_kills_change_nothing():
+    """kill -9 of a worker, now and then through a whole run; 20 of them: benchmarks/workers.py kills."""
+    over, killed = threading.Event(), []
+
+    def slow(x):
+        time.sleep(0.004)
+        return fun(x)
+
+    with closing(Processes(slow, workers=2, timeout=60.0, start="fork")) as pool:
+
+        def kill():
+            while not over.wait(0.15):
+                pids = [worker.process.pid for worker in pool.staff.workers]
+                if pids:
+                    os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
+                    killed.append(pids)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        try:
+            result = escapade.minimize(slow, np.full(D, 0.1), method="zo-gd-ncf", rng=3, maxfev=600, workers=pool)
+        finally:
+            over.set()
+            thread.join()
+    reference = solve("zo-gd-ncf", 600)
+    assert len(killed) >= 2
+    assert result.x.tobytes() == reference.x.tobytes()
+    assert result.nfev_by_purpose == reference.nfev_by_purpose
+    assert [step.nfev for step in result.history] == [step.nfev for step in reference.history]
+    assert result.ncalls == reference.nfev + pool.resent > reference.nfev
 
 
 def test_dask():
@@ -149,3 +203,41 @@ def assert_what_hangs_is_ended(ray):
     assert isinstance(raw[1], RowFailure)
     assert isinstance(raw[1].__cause__, TookTooLong)
     assert raw[::2] == [fun(X[0]), fun(X[2])]
+
+
+MPI = """
+import numpy as np
+from mpi4py.futures import MPIPoolExecutor
+
+import escapade
+from escapade.problems import OffAxis
+
+problem = OffAxis(d=4, seed=1)
+
+
+def fun(x):
+    return float(problem(x))
+
+
+if __name__ == "__main__":
+    here = escapade.minimize(fun, np.zeros(4), rng=0)
+    with MPIPoolExecutor() as pool:
+        there = escapade.minimize(fun, np.zeros(4), rng=0, workers=pool)
+    assert there.x.tobytes() == here.x.tobytes() and there.nfev == here.nfev
+    print("same bits")
+"""
+
+
+def test_mpi(tmp_path):
+    """Where mpi4py and an MPI are installed: a manager and two workers."""
+    pytest.importorskip("mpi4py")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    mpiexec = shutil.which("mpiexec", path=path)
+    if mpiexec is None:
+        pytest.skip("no mpiexec")
+    script = tmp_path / "main.py"
+    script.write_text(MPI)
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "same bits" in done.stdout

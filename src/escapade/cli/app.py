@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .certify import certify
+from .check import check
 from .demo import demo
 from .failures import one_line
 from .journal import journal
@@ -31,7 +32,7 @@ app = typer.Typer(
     "Exit codes: 0 all is well, 1 no certificate holds, 2 an error (one line on stderr; set ESCAPADE_TRACEBACK=1 "
     "to see where).",
 )
-for command in (demo, minimize, certify, methods, problems, paper, version):
+for command in (demo, minimize, certify, check, methods, problems, paper, version):
     app.command()(command)
 app.add_typer(journal, name="journal")
 
@@ -51,6 +52,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = command.main(join_numbers(arguments or ["--help"]), prog_name="escapade", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            remark("interrupted")
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         remark("interrupted")

@@ -64,7 +64,8 @@ def _run(work: Callable[[], Any], name: str, path: Path | None = None) -> Any:
     try:
         return work()
     except SyntaxError as error:
-        raise CommandError(f"{Path(error.filename or name).name}, line {error.lineno}: {error.msg}") from None
+        line = "" if error.lineno is None else f", line {error.lineno}"
+        raise CommandError(f"{Path(error.filename or name).name}{line}: {error.msg}") from None
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name == name and path is None:
             raise CommandError(

@@ -14,6 +14,7 @@ from ..errors import InvalidSetting
 from .elsewhere import Elsewhere, Transport
 from .local import Evaluate, Serial, Vectorized
 from .processes import Processes
+from .staff import processors
 from .transports import Dask, Futures, Mapped, Ray
 
 
@@ -30,19 +31,24 @@ def choose(
     Parameters
     ----------
     workers : optional
-        None: in this process (in one of its own if there is a timeout). An int: so many processes of our own. A
-        `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or the module of an
-        initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as `pool.map`: SciPy's
-        convention. An executor in the sense of `Evaluate`: that one.
+        None: in this process (in one of its own if there is a timeout). An int: so many processes of our own (-1: one
+        a processor). A `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or the
+        module of an initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as
+        `pool.map`: SciPy's convention. An executor in the sense of `Evaluate`: that one.
     timeout : float, optional
-        Seconds for one call of the function. Only workers that can be ended have it: our own, Dask's and Ray's.
+        Seconds for one call of the function; then its process is killed. Workers that are not ours evaluate in a
+        process beside them, which can be.
     """
     if timeout is not None and not (
         isinstance(timeout, int | float | np.number) and not isinstance(timeout, bool) and 0 < timeout < math.inf
     ):
         raise InvalidSetting(f"timeout={timeout!r:.60} must be a positive number of seconds, or None")
+    if isinstance(workers, int | np.integer) and workers == -1:
+        workers = processors()
     if isinstance(workers, bool) or (isinstance(workers, int | np.integer) and workers < 1):
-        raise InvalidSetting(f"workers={workers!r} must be a positive number of processes (None: evaluate in this one)")
+        raise InvalidSetting(
+            f"workers={workers!r} must be a positive number of processes, -1 for one a processor, or None for this one"
+        )
     if workers is None and timeout is None:
         return Vectorized(fun, args) if vectorized else Serial(fun, args)
     if workers is None or isinstance(workers, int | np.integer):
@@ -51,22 +57,17 @@ def choose(
         if timeout is not None:
             raise InvalidSetting(f"timeout={timeout!r} is for whoever made the executor workers={workers!r:.60}")
         return workers
-    return Elsewhere(fun, args, _transport(workers, timeout), vectorized=vectorized, timeout=timeout)
+    return Elsewhere(fun, args, _transport(workers), vectorized=vectorized, timeout=timeout)
 
 
-def _transport(workers: Any, timeout: float | None) -> Transport:
+def _transport(workers: Any) -> Transport:
     if workers == "ray" or (isinstance(workers, ModuleType) and workers.__name__ == "ray"):
         return Ray()
     if type(workers).__module__.split(".")[0] == "distributed" and hasattr(workers, "nthreads"):
-        return Dask(workers, timeout)
+        return Dask(workers)
     if not (isinstance(workers, Executor) or callable(workers)):
         raise InvalidSetting(
             f"workers={workers!r:.60} must be None, a number of processes, a concurrent.futures.Executor, a callable "
             "workers(function, iterable), a Dask Client or 'ray'"
-        )
-    if timeout is not None:
-        raise InvalidSetting(
-            f"timeout={timeout!r} needs workers that can be ended: pass workers=n, a Dask Client or 'ray', not "
-            f"{workers!r:.60}"
         )
     return Futures(workers) if isinstance(workers, Executor) else Mapped(workers)

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from .._array import Array
+from .job import Job
 from .local import RowFailure
 from .pace import Pace
-from .remote import Failed, Job, Misshapen, TookTooLong, Work, WorkerDied
+from .remote import Failed, Misshapen, Work, WorkerDied
 
 DEATHS = 3
 """A point during whose evaluation so many workers died is one that kills them."""
+
+
+RECOUNT = 5.0
+"""Seconds after which the workers are counted again."""
 
 
 class Transport(Protocol):
@@ -28,7 +33,7 @@ class Transport(Protocol):
         """How many chunks can run at the same time."""
         ...
 
-    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...]) -> Any:
         """Send a chunk; a handle."""
         ...
 
@@ -66,10 +71,11 @@ class Elsewhere:
         vectorized: bool = False,
         timeout: float | None = None,
     ) -> None:
-        self.transport, self.vectorized, self.timeout = transport, vectorized, timeout
-        self.job = Job(Work(fun, args, vectorized))
+        self.transport, self.vectorized = transport, vectorized
+        self.job = Job(Work(fun, args, vectorized), timeout)
         self.pace = Pace(1, transport.worth)
         self.resent, self._calls = 0, 0
+        self._width, self._until = 1, -1.0
 
     def calls(self, rows: int) -> int:
         return max(1, self._calls) if self.vectorized else rows
@@ -77,6 +83,13 @@ class Elsewhere:
     def close(self) -> None:
         """End what was started for this run; what was handed in goes on."""
         self.transport.close()
+
+    def width(self) -> int:
+        """How many chunks can run at the same time; asked again now and then, for clusters grow."""
+        now = time.monotonic()
+        if now > self._until:
+            self._width, self._until = max(1, self.transport.width()), now + RECOUNT
+        return self._width
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
         one = _Round(self, block, batch)
@@ -98,13 +111,13 @@ class _Round:
         self.executor, self.block, self.batch = executor, block, batch
         self.out: list[Any] = [None] * int(block.shape[0])
         self.fresh, self.again = 0, deque[int]()
-        self.sent: dict[Any, tuple[range, float]] = {}
+        self.sent: dict[Any, range] = {}
         self.deaths: Counter[int] = Counter()
         self.messages, self.resent = 0, 0
 
     def values(self) -> Any:
         transport, pace = self.executor.transport, self.executor.pace
-        pace.workers = max(1, transport.width())
+        pace.workers = self.executor.width()
         while True:
             # One chunk waits for each that runs, so that no worker does; all of them wait while the cost is unknown.
             most = pace.workers if pace.cost is None else 2 * pace.workers
@@ -113,11 +126,11 @@ class _Round:
             if not self.sent:
                 return self.out
             for handle in transport.first(list(self.sent)):
-                rows, since = self.sent.pop(handle)
+                rows = self.sent.pop(handle)
                 try:
                     values, seconds = transport.result(handle)
                 except transport.lost as error:
-                    self._died(rows, error, time.monotonic() - since)
+                    self._died(rows, error)
                     continue
                 if isinstance(values, Misshapen):
                     return values.raw
@@ -131,26 +144,22 @@ class _Round:
             row = self.again.popleft()
             rows = range(row, row + 1)
         else:
-            alone = executor.timeout is not None and not executor.vectorized
-            size = 1 if alone else executor.pace.chunk(len(self.out) - self.fresh)
-            rows = range(self.fresh, min(self.fresh + size, len(self.out)))
+            stop = self.fresh + executor.pace.chunk(len(self.out) - self.fresh)
+            rows = range(self.fresh, min(stop, len(self.out)))
             self.fresh = rows.stop
         block = self.block[rows.start : rows.stop, :]
-        handle = executor.transport.submit(executor.job, block, self.batch, executor.timeout)
-        self.sent[handle] = rows, time.monotonic()
+        handle = executor.transport.submit(executor.job, block, self.batch)
+        self.sent[handle] = rows
         self.messages += 1
 
-    def _died(self, rows: range, error: BaseException, seconds: float) -> None:
+    def _died(self, rows: range, error: BaseException) -> None:
         """Rows whose worker died are sent again, one by one; but a row that kills every worker has failed."""
-        timeout = self.executor.timeout
-        late = timeout is not None and seconds >= timeout
         self.deaths.update(rows if len(rows) == 1 else [])
         for row in rows:
-            if late or self.deaths[row] >= DEATHS:
-                failure = RowFailure(row)
-                died = WorkerDied(f"{DEATHS} workers died ({type(error).__name__}: {error}) evaluating f")
-                failure.__cause__ = TookTooLong(timeout) if late and timeout else died
-                self.out[row] = failure
-            else:
+            if self.deaths[row] < DEATHS:
                 self.again.append(row)
                 self.resent += 1
+                continue
+            failure = RowFailure(row)
+            failure.__cause__ = WorkerDied(f"{DEATHS} workers died ({type(error).__name__}: {error}) evaluating f")
+            self.out[row] = failure

@@ -47,8 +47,10 @@ class Lockstep:
 
     def run(self, jobs: Iterable[Callable[[Evaluate], T]]) -> list[T | BaseException]:
         """What each job returned, or the exception it raised. Ctrl-C ends them all; each keeps what it has."""
-        seats = [Seat(job, self.evaluate.calls) for job in jobs]
+        jobs, seats = list(jobs), list[Seat[T]]()
         try:
+            for job in jobs:
+                seats.append(Seat(job, self.evaluate.calls))
             self._advance(seats)
         except KeyboardInterrupt:
             self.interrupted = True
@@ -58,7 +60,8 @@ class Lockstep:
                     if seat.wait(BREATH):
                         seat.send(KeyboardInterrupt())
                         seat.wait(BREATH)
-        return [seat.outcome if seat.error is None else seat.error for seat in seats]  # type: ignore[misc]
+        ended: list[Any] = [seat.outcome if seat.error is None else seat.error for seat in seats]
+        return ended + [KeyboardInterrupt()] * (len(jobs) - len(seats))
 
     def _advance(self, seats: list[Seat[T]]) -> None:
         """Rounds, until every job has ended."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import faulthandler
 import importlib
-import os
 import pickle
 import time
 import traceback
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +20,6 @@ from .local import RowFailure
 FLUSH = 0.005
 """Values travel home at least this often (in seconds), so that a worker that dies takes little with it."""
 
-KEPT = 4
-"""Functions that a worker remembers."""
-
 
 class WorkerDied(RuntimeError):
     """A worker process ended while it was evaluating."""
@@ -34,9 +27,6 @@ class WorkerDied(RuntimeError):
 
 class TookTooLong(TimeoutError):
     """An evaluation did not end in the time allowed, and its process was ended."""
-
-    def __init__(self, timeout: float) -> None:
-        super().__init__(f"an evaluation was ended because it took longer than timeout={timeout:g} seconds,")
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class Work:
             values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
         except (Exception, SystemExit) as error:
             return [Failed(packed(error), whole=True)] * rows
-        return values if values.shape == (rows,) else Misshapen(raw if np.isscalar(raw) else values)
+        return values if values.shape == (rows,) else Misshapen(_plain(raw))
 
 
 @dataclass(frozen=True)
@@ -102,57 +92,18 @@ class Misshapen:
 
 
 def _plain(value: Any) -> Any:
-    """A value as it travels: an array that is one number becomes NumPy's."""
+    """A value as it travels: an array that is one number becomes NumPy's, and what cannot travel is described."""
     if isinstance(value, float):
         return float(value)  # NumPy's travel as a hundred bytes each
+    if isinstance(value, int | np.generic):
+        return value
     if array_api_compat.is_array_api_obj(value) and value.ndim == 0:
         return to_numpy(value)[()]
+    try:
+        pickle.dumps(value)
+    except Exception:
+        return f"{value!r:.60}"
     return value
-
-
-class Job:
-    """`Work` for executors that send it with every chunk: pickled once, unpickled once by each worker that it reaches.
-
-    Where it is not pickled at all (threads), the function stays the one that was given.
-    """
-
-    def __init__(self, work: Work | None, blob: bytes | None = None, key: str | None = None) -> None:
-        self.work, self.blob, self.key = work, blob, key or uuid.uuid4().hex
-
-    def __call__(self, block: Array, batch: tuple[Any, ...], timeout: float | None = None) -> tuple[Any, float]:
-        """The values of all rows, and the seconds that took. If that is more than `timeout`, the process is ended."""
-        with _deadline(timeout):
-            return next(self._loaded().pieces(block, batch, np.inf), ([], 0.0))
-
-    def _loaded(self) -> Work:
-        if self.work is None:
-            self.work = _KNOWN.get(self.key) or load(self.blob or b"")
-            if self.key not in _KNOWN and len(_KNOWN) >= KEPT:
-                del _KNOWN[next(iter(_KNOWN))]
-            _KNOWN[self.key] = self.work
-        return self.work
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self.blob is None and self.work is not None:
-            self.blob = pickled(self.work)
-        return Job, (None, self.blob, self.key)
-
-
-_KNOWN: dict[str, Work] = {}
-
-
-@contextmanager
-def _deadline(timeout: float | None) -> Iterator[None]:
-    """End this process after so many seconds, whatever it is doing (a thread in C that needs no lock sees to it)."""
-    if timeout is None:
-        yield
-        return
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        faulthandler.dump_traceback_later(timeout, exit=True, file=nowhere)
-        try:
-            yield
-        finally:
-            faulthandler.cancel_dump_traceback_later()
 
 
 # Pickling
@@ -195,7 +146,8 @@ def pickled(work: Work) -> bytes:
 
 def packed(error: BaseException) -> bytes:
     """An exception as bytes that can be read at home, with the traceback of the worker as a note."""
-    error = error.with_traceback(None) if error.__traceback__ is None else _noted(error)
+    if error.__traceback__ is not None:
+        error.add_note("In the worker:\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip())
     for one in (error, RuntimeError(f"{type(error).__name__}: {error}")):
         try:
             blob: bytes = pickler().dumps(one)
@@ -206,12 +158,10 @@ def packed(error: BaseException) -> bytes:
     return pickle.dumps(RuntimeError(type(error).__name__))
 
 
-def _noted(error: BaseException) -> BaseException:
-    error.add_note("In the worker:\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip())
-    return error
-
-
 def unpacked(blob: bytes) -> BaseException:
     """The exception back."""
-    error = pickle.loads(blob)
-    return error if isinstance(error, BaseException) else RuntimeError(repr(error))
+    try:
+        error: BaseException = pickle.loads(blob)
+    except Exception as unread:
+        return RuntimeError(f"an exception that cannot be read here ({type(unread).__name__}: {unread})")
+    return error

@@ -17,6 +17,9 @@ from .staff import Staff, Worker
 SLOW = 0.05
 """Points of a function slower than this (in seconds) do not queue behind one another."""
 
+SMALL = 4096
+"""A message of so many bytes at most can be sent to a worker that is not waiting for one."""
+
 DEATHS = 3
 """A point during whose evaluation so many workers died is one that kills them."""
 
@@ -38,7 +41,7 @@ class Round:
     def values(self) -> Any:
         while self.left:
             for worker in self.staff.members():
-                if worker.ready and len(worker.rows) <= (worker.last if self._ahead() else 0):
+                if worker.ready and (not worker.rows or self._ahead(worker)):
                     self._send(worker)
             for worker in self._heard():
                 self._read(worker)
@@ -49,13 +52,22 @@ class Round:
                 return self.misshapen.raw
         return self.out
 
-    def _ahead(self) -> bool:
-        """Whether a worker gets its next rows before it needs them: not those of slow functions, and not at the end."""
-        cost = self.pace.cost
-        return cost is not None and cost < SLOW and len(self.out) - self.fresh > self.staff.size
+    def _ahead(self, worker: Worker) -> bool:
+        """Whether a busy worker gets its next rows before it needs them.
+
+        Not those of slow functions, not at the end, not behind a row on which a worker died; and only if they can wait
+        in any system's pipe, for else we would wait for a worker that waits for us to take its values.
+        """
+        cost, left = self.pace.cost, len(self.out) - self.fresh
+        if cost is None or cost >= SLOW or left <= self.staff.size:
+            return False
+        if self.again or worker.suspect or len(worker.rows) > worker.last:
+            return False
+        return bool(self.pace.chunk(left) * self.block.shape[1] * 8 <= SMALL)
 
     def _send(self, worker: Worker) -> None:
         """Give a worker its next rows: those of a dead one alone, new ones as many as pay for a message."""
+        worker.suspect = bool(self.again)
         if self.again:
             rows = [self.again.popleft()]
         else:
@@ -128,8 +140,11 @@ class Round:
         rows = list(worker.rows)
         alone = len(rows) == 1 or (bool(rows) and self.timeout is not None and not self.staff.work.vectorized)
         if rows and worker.late:
-            error: Exception = TookTooLong(self.timeout or 0.0)
-            ended = rows if self.staff.work.vectorized else rows[:1]
+            error: Exception = TookTooLong(
+                f"an evaluation was ended because it took longer than timeout={self.timeout:g} seconds,"
+            )
+            call = rows[: -worker.last] or rows  # the rows of the call that was running
+            ended = call if self.staff.work.vectorized else rows[:1]
         else:
             self.deaths.update(rows[:1] if alone else [])
             error = WorkerDied(f"{DEATHS} worker processes died (exit code {worker.process.exitcode}) evaluating it")

@@ -53,7 +53,11 @@ class Seat(Generic[T]):
         self._go.acquire()
         self._done.acquire()
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._live, job), daemon=True, name="escapade-run").start()
+        try:
+            threading.Thread(target=context.run, args=(self._live, job), daemon=True, name="escapade-run").start()
+        except BaseException as error:  # Ctrl-C, when it may have started already
+            self.send(error)
+            raise
 
     # The side of the caller. Ctrl-C may come at any line: `back` is then still true to the facts.
 

@@ -32,6 +32,8 @@ class Worker:
     rows: deque[int] = field(default_factory=deque)
     last: int = 0
     """How many of them came with the last message."""
+    suspect: bool = False
+    """Whether a worker has died on what it is evaluating."""
     late: bool = False
     """Whether it was killed for taking too long."""
 
@@ -58,7 +60,7 @@ class Staff:
         self.workers: list[Worker] = []
         self._payload: Work | bytes | None = work if start == "fork" else None
         self._stillborn = 0
-        self._end = weakref.finalize(self, _end, self.workers)
+        self._end = weakref.finalize(self, _end, self.workers, os.getpid())
 
     def members(self) -> list[Worker]:
         """The workers, as many as there should be."""
@@ -87,7 +89,12 @@ class Staff:
         threads = max(1, processors() // self.size)
         given = (theirs, self._payload, threads, self.one_by_one)
         process = context.Process(target=serve, args=given, daemon=True, name="escapade-worker")
-        process.start()
+        config: Any = mp.current_process()._config  # type: ignore[attr-defined]
+        daemon, config["daemon"] = config.get("daemon"), False  # workers of pools and of Dask may have workers too
+        try:
+            process.start()
+        finally:
+            config["daemon"] = daemon
         theirs.close()
         return Worker(process, ours, time.monotonic())
 
@@ -106,7 +113,9 @@ class Staff:
         return loky.get_context("loky") if method == "loky" and loky else mp.get_context(method)
 
 
-def _end(workers: list[Worker]) -> None:
+def _end(workers: list[Worker], owner: int | None = None) -> None:
+    if owner not in (None, os.getpid()):  # a copy of them, in a process that was forked
+        return
     for worker in workers:
         worker.kill()
         worker.conn.close()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._array import Array
 from ..errors import InvalidSetting, MissingCapability
-from .remote import Job, WorkerDied, library
+from .job import Job
+from .remote import WorkerDied, library
 from .staff import processors
+
+log = logging.getLogger("escapade")
+
+PATIENCE = 60.0
+"""Seconds without any result after which it is looked whether anybody is working at all."""
 
 
 class Futures:
@@ -25,7 +32,7 @@ class Futures:
         size = getattr(self.executor, "_max_workers", None) or getattr(self.executor, "num_workers", None)
         return size if isinstance(size, int) else processors()
 
-    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...]) -> Any:
         try:
             return self.executor.submit(job, block, batch)
         except RuntimeError as error:
@@ -71,7 +78,7 @@ class Mapped:
     def width(self) -> int:
         return 4 * processors()  # unknown; more and smaller chunks do little harm
 
-    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...]) -> Any:
         self._next += 1
         self._waiting[self._next] = (job, block, batch)
         return self._next
@@ -110,25 +117,26 @@ class Dask:
 
     worth = 0.1
 
-    def __init__(self, client: Any, timeout: float | None) -> None:
+    def __init__(self, client: Any) -> None:
         self.client, self.dask = client, library("distributed")
         died = self.dask.KilledWorker, self.dask.client.FutureCancelledError, self.dask.comm.CommClosedError
         self.lost: tuple[type[BaseException], ...] = died
-        threads = set(client.nthreads().values())
-        if timeout is not None and threads - {1}:
-            raise InvalidSetting(
-                f"timeout={timeout:g} ends a worker, so its workers must have one thread each, but they have "
-                f"{sorted(threads)}: pass threads_per_worker=1 to the cluster"
-            )
 
     def width(self) -> int:
         return sum(self.client.nthreads().values())
 
-    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
-        return self.client.submit(job, block, batch, timeout, pure=False)
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...]) -> Any:
+        return self.client.submit(job, block, batch, pure=False)
 
     def first(self, handles: list[Any]) -> Iterable[Any]:
-        return self.dask.wait(handles, return_when="FIRST_COMPLETED").done  # type: ignore[no-any-return]
+        while True:
+            try:
+                done = self.dask.wait(handles, timeout=PATIENCE, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                if not self.client.nthreads():
+                    log.warning("the Dask cluster has no workers: waiting until it has some, or until Ctrl-C")
+            else:
+                return done  # type: ignore[no-any-return]
 
     def result(self, handle: Any) -> tuple[Any, float]:
         done: tuple[Any, float] = handle.result()
@@ -160,10 +168,10 @@ class Ray:
     def width(self) -> int:
         return int(self.ray.cluster_resources().get("CPU", 1))
 
-    def submit(self, job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> Any:
+    def submit(self, job: Job, block: Array, batch: tuple[Any, ...]) -> Any:
         if job.key not in self._jobs:
             self._jobs[job.key] = self.ray.put(job)
-        return self.run.remote(self._jobs[job.key], block, batch, timeout)
+        return self.run.remote(self._jobs[job.key], block, batch)
 
     def first(self, handles: list[Any]) -> Iterable[Any]:
         return self.ray.wait(handles, num_returns=1)[0]  # type: ignore[no-any-return]
@@ -180,5 +188,5 @@ class Ray:
             self.ray.shutdown()
 
 
-def _run(job: Job, block: Array, batch: tuple[Any, ...], timeout: float | None) -> tuple[Any, float]:
-    return job(block, batch, timeout)
+def _run(job: Job, block: Array, batch: tuple[Any, ...]) -> tuple[Any, float]:
+    return job(block, batch)

@@ -140,7 +140,7 @@ def _stochastic_cubic(printed: int, quick: bool) -> Panel:
         curves=_curves(settings.stochastic(d)),
         epsilon=EPSILON["cubic"],
         delta=math.sqrt(EPSILON["cubic"]),
-        budget=SAMPLED_QUERIES * (2 if d >= 100 else 1),
+        budget=SAMPLED_QUERIES,
     )
 
 
@@ -158,7 +158,7 @@ def squares(small: Callable[[int], int]) -> list[Panel]:
         delta=math.sqrt(epsilon),
     )
     sampled = _curves(settings.stochastic(300))
-    return [plain, replace(plain, name="stochastic", curves=sampled, samples=n, budget=2 * SAMPLED_QUERIES)]
+    return [plain, replace(plain, name="stochastic", curves=sampled, samples=n, budget=SAMPLED_QUERIES)]
 
 
 FIGURES: dict[str, Callable[[Callable[[int], int]], list[Panel]]] = {

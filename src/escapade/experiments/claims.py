@@ -1,13 +1,13 @@
 """The claims of the paper, each answered by the runs.
 
-A claim is a list of cases, each of which holds or not. Where a row of the tables was also run as printed, the case is
-asked of that first; if it holds only with what was used instead, that is the condition of the verdict.
+A claim is a list of cases, each of which holds or not. Where a row of the tables was also run as printed, and reaches
+the minimum so, that run stands for the method; otherwise the one with what was used instead, and that is the condition
+of the verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,6 +21,9 @@ CONDITIONS = {
     "ZPSGD": "ZPSGD takes shorter steps than the 1/(2 ell) of its table",
 }
 """What was used instead of a row as printed."""
+
+OF_OCTOPUS = ("ZO-GD-NCF", "ZPSGD", "PAGD", "RSPI")
+"""The four methods of the first figure."""
 
 NEARLY = 0.1
 """Iteration counts within a tenth of one another are nearly the same."""
@@ -47,7 +50,7 @@ class Verdict:
 
     @property
     def answer(self) -> str:
-        """"holds", "holds only if", "does not hold" or "not run"."""
+        """One of "holds", "holds only if", "does not hold" and "not run"."""
         if not self.cases:
             return UNSEEN
         kept = [case for case in self.cases if case.holds]
@@ -67,133 +70,92 @@ class Verdict:
         return f"{ONLY_IF} " + ", and ".join(conditions)
 
 
+def _standing(evidence: Evidence, panels: list[Panel], method: str) -> tuple[str, tuple[str, ...]]:
+    """The curve that stands for a method: as printed if that reaches the minimum, else as used, with the condition."""
+    printed = method + AS_PRINTED
+    if not all(evidence.has(panel, printed) for panel in panels):
+        return method, ()
+    if all(math.isfinite(evidence.median(panel, printed, "reached")) for panel in panels):
+        return printed, ()
+    return method, (CONDITIONS.get(method, f"{method} is not as printed"),)
 
-def _variants(evidence: Evidence, panel: Panel, *methods: str) -> list[tuple[dict[str, str], tuple[str, ...]]]:
-    """Which curve stands for each method: first as printed where that was run, then as used, with the conditions."""
-    printed = {m: m + AS_PRINTED for m in methods if evidence.has(panel, m + AS_PRINTED)}
-    plain = {m: m for m in methods}
-    if not printed:
-        return [(plain, ())]
-    changed = tuple(CONDITIONS.get(m, f"{m} is not as printed") for m in printed)
-    return [(plain | printed, ()), (plain, changed)]
 
-
-def _case(
-    evidence: Evidence,
-    panel: Panel,
-    what: str,
-    methods: tuple[str, ...],
-    holds: Callable[[Callable[[str], str]], bool],
-    event: str,
-    unit: str = "queries",
-) -> Case:
-    """A case about some methods in a panel: as printed if it holds so, else as used."""
-    variants = _variants(evidence, panel, *methods)
-    found = next((one for one in variants if holds(one[0].__getitem__)), None)
-    curves, conditions = variants[-1] if found is None else found
-    times = {name: evidence.median(panel, name, event) for name in curves.values()}
-    return Case(
-        f"{what}, {panel.title}" if what else panel.title,
-        found is not None,
-        "; ".join(f"{name}: {shown(time, unit)}" for name, time in times.items()),
-        () if found is None else conditions,
-    )
+def _before(evidence: Evidence, panel: Panel, first: str, second: str, event: str = "reached") -> Case:
+    """Whether one method sees an event earlier than another, by medians."""
+    (a, if_a), (b, if_b) = (_standing(evidence, [panel], method) for method in (first, second))
+    times = {name: evidence.median(panel, name, event) for name in (a, b)}
+    numbers = "; ".join(f"{name}: {shown(time)}" for name, time in times.items())
+    holds = times[a] < times[b]
+    return Case(f"{first} before {second}, {panel.title}", holds, numbers, if_a + if_b if holds else ())
 
 
 def all_escape(evidence: Evidence) -> Verdict:
+    """Every run left the saddle, and did not end above it."""
     cases = []
     for panel in evidence.figure("octopus", "plain"):
-        for method in ("ZO-GD-NCF", "ZPSGD", "PAGD", "RSPI"):
-
-            def escapes(curve: Callable[[str], str], method: str = method, panel: Panel = panel) -> bool:
-                runs = evidence.runs(panel, curve(method))
-                return all(run.left is not None and run.fun < run.start for run in runs)
-
-            cases.append(_case(evidence, panel, method, (method,), escapes, "left"))
+        for method in OF_OCTOPUS:
+            curve, conditions = _standing(evidence, [panel], method)
+            runs = evidence.runs(panel, curve)
+            escapes = all(run.left is not None and run.fun < run.start for run in runs)
+            numbers = f"{curve}: {shown(evidence.median(panel, curve, 'left'))}"
+            cases.append(Case(f"{method}, {panel.title}", escapes, numbers, conditions if escapes else ()))
     return Verdict("All four methods escape the saddle of the octopus.", "octopus", tuple(cases))
 
 
 def queries_grow(evidence: Evidence) -> Verdict:
-    cases = []
+    """Medians grow from each dimension to the next; two of them at least must be finite."""
     panels = sorted(evidence.figure("octopus", "plain"), key=lambda panel: panel.d)
-    for method in ("ZO-GD-NCF", "ZPSGD", "PAGD", "RSPI") if len(panels) > 1 else ():
-        for suffix in (AS_PRINTED, ""):
-            if not evidence.has(panels[0], method + suffix):
-                continue
-            times = [evidence.median(panel, method + suffix, "reached") for panel in panels]
-            numbers = "; ".join(f"d = {p.d}: {shown(t)}" for p, t in zip(panels, times, strict=True))
-            finite = [t for t in times if math.isfinite(t)]
-            grows = len(finite) > 1 and all(a < b or b == math.inf for a, b in pairwise(times))
-            changed = suffix == "" and evidence.has(panels[0], method + AS_PRINTED)
-            if grows or suffix == "":
-                cases.append(Case(method, grows, numbers, (CONDITIONS[method],) if grows and changed else ()))
-                break
+    cases = []
+    for method in OF_OCTOPUS if len(panels) > 1 else ():
+        curve, conditions = _standing(evidence, panels, method)
+        times = [evidence.median(panel, curve, "reached") for panel in panels]
+        grows = all(a < b or b == math.inf for a, b in pairwise(times)) and math.isfinite(times[1])
+        numbers = "; ".join(f"d = {panel.d}: {shown(time)}" for panel, time in zip(panels, times, strict=True))
+        cases.append(Case(method, grows, numbers, conditions if grows else ()))
     return Verdict("The larger d, the more queries the octopus takes.", "octopus", tuple(cases))
 
 
 def rspi_is_worse(evidence: Evidence) -> Verdict:
-    cases = []
-    for panel in evidence.figure("octopus", "plain"):
-        for method in ("ZO-GD-NCF", "PAGD"):
-
-            def worse(curve: Callable[[str], str], method: str = method, panel: Panel = panel) -> bool:
-                other = evidence.median(panel, curve(method), "reached")
-                return evidence.median(panel, "RSPI", "reached") > other
-
-            cases.append(_case(evidence, panel, f"beside {method}", (method, "RSPI"), worse, "reached"))
+    panels = evidence.figure("octopus", "plain")
+    cases = [_before(evidence, panel, method, "RSPI") for panel in panels for method in ("ZO-GD-NCF", "PAGD")]
     return Verdict("RSPI does worse than PAGD and ZO-GD-NCF on the octopus.", "octopus", tuple(cases))
 
 
 def neon2_alike(evidence: Evidence) -> Verdict:
     cases = []
     for panel in evidence.figure("neon2"):
-
-        def alike(curve: Callable[[str], str], panel: Panel = panel) -> bool:
-            a, b = (evidence.median(panel, curve(m), "reached_nit") for m in ("ZO-GD-NCF", "Neon2+GD"))
-            return math.isfinite(a + b) and abs(a - b) <= NEARLY * max(a, b)
-
-        cases.append(_case(evidence, panel, "", ("ZO-GD-NCF", "Neon2+GD"), alike, "reached_nit", "iterations"))
+        ours, theirs = (evidence.median(panel, name, "reached_nit") for name in ("ZO-GD-NCF", "Neon2+GD"))
+        alike = math.isfinite(ours + theirs) and abs(ours - theirs) <= NEARLY * max(ours, theirs)
+        numbers = f"ZO-GD-NCF: {shown(ours, 'iterations')}; Neon2+GD: {shown(theirs, 'iterations')}"
+        cases.append(Case(panel.title, alike, numbers))
     return Verdict("ZO-GD-NCF and Neon2+GD take nearly the same iterations.", "neon2", tuple(cases))
 
 
 def curvature_leaves_sooner(evidence: Evidence) -> Verdict:
-    cases = []
-    for panel in evidence.figure("cubic", "plain", sampled=False):
-        for sooner in ("ZO-GD-NCF", "RSPI"):
-            for later in ("ZPSGD", "PAGD"):
-
-                def holds(curve: Callable[[str], str], a: str = sooner, b: str = later, p: Panel = panel) -> bool:
-                    return evidence.median(p, curve(a), "left") < evidence.median(p, curve(b), "left")
-
-                cases.append(_case(evidence, panel, f"{sooner} before {later}", (sooner, later), holds, "left"))
+    cases = [
+        _before(evidence, panel, sooner, later, "left")
+        for panel in evidence.figure("cubic", "plain", sampled=False)
+        for sooner in ("ZO-GD-NCF", "RSPI")
+        for later in ("ZPSGD", "PAGD")
+    ]
     claim = "On the cubic problem methods that find curvature leave the saddle sooner than methods that perturb."
     return Verdict(claim, "cubic", tuple(cases))
 
 
 def gradients_beat_rspi(evidence: Evidence, figure: str = "cubic") -> tuple[Case, ...]:
-    cases = []
-    for panel in evidence.figure(figure, "plain", sampled=False):
-        for method in ("ZO-GD-NCF", "ZPSGD", "PAGD"):
-
-            def faster(curve: Callable[[str], str], method: str = method, panel: Panel = panel) -> bool:
-                rspi = evidence.median(panel, "RSPI", "reached")
-                return evidence.median(panel, curve(method), "reached") < rspi
-
-            cases.append(_case(evidence, panel, f"{method} before RSPI", (method, "RSPI"), faster, "reached"))
-    return tuple(cases)
+    return tuple(
+        _before(evidence, panel, method, "RSPI")
+        for panel in evidence.figure(figure, "plain", sampled=False)
+        for method in ("ZO-GD-NCF", "ZPSGD", "PAGD")
+    )
 
 
 def spider_is_fastest(evidence: Evidence, figure: str = "cubic") -> tuple[Case, ...]:
-    cases = []
-    for panel in evidence.figure(figure, sampled=True):
-        for other in ("ZO-SGD-NCF", "ZO-SCSG-NCF I", "ZO-SCSG-NCF II"):
-
-            def faster(curve: Callable[[str], str], other: str = other, panel: Panel = panel) -> bool:
-                spider = evidence.median(panel, curve("ZO-SPIDER-NCF"), "reached")
-                return spider < evidence.median(panel, curve(other), "reached")
-
-            cases.append(_case(evidence, panel, f"before {other}", ("ZO-SPIDER-NCF", other), faster, "reached"))
-    return tuple(cases)
+    return tuple(
+        _before(evidence, panel, "ZO-SPIDER-NCF", other)
+        for panel in evidence.figure(figure, sampled=True)
+        for other in ("ZO-SGD-NCF", "ZO-SCSG-NCF I", "ZO-SCSG-NCF II")
+    )
 
 
 def squares_are_similar(evidence: Evidence) -> Verdict:

@@ -18,7 +18,7 @@ CAPTIONS = {
     "neon2": "Octopus function: the value at the iterate against iterations",
     "cubic": "Cubic regularisation problem: the value at the iterate against function queries",
     "least-squares": "Regularised nonlinear least squares on w1a: the value at the iterate against function queries",
-    "rspi-grid": "RSPI on the octopus: what is left of f - f* after 200 iterations (%), by its schedule",
+    "rspi-grid": "RSPI on the octopus: what is left of f - f* after the same number of iterations (%), by its schedule",
 }
 
 KEY = "medians of the seeds, bands from the quantile 0.1 to 0.9; a dot ends certified runs, a cross others"
@@ -92,11 +92,7 @@ def _curves(evidence: Evidence, panels: list[Panel]) -> Any:
 
 
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:
-    found = {
-        label: handle
-        for ax in axes
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
+    found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     return list(found.values()), list(found)
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from .catalogue import GRID
 from .claims import FAILS, HOLDS, ONLY_IF, Verdict
 from .evidence import Evidence, shown
 from .failures import Failure
-from .figures import CAPTIONS, rows_of
+from .figures import CAPTIONS, grid_values, rows_of
 from .interactive import grid_html, row_html
 from .panels import Panel
+from .records import Record
 from .store import versions, written
 
 STYLE = """
@@ -71,8 +73,21 @@ def _head(evidence: Evidence, quick: bool) -> str:
         "Gradients</em>, NeurIPS 2022. Every curve is the median of the seeds, with a band from the quantile 0.1 to "
         "0.9. It ends in a dot where most runs were certified, and in a cross where not. <code>auto</code> is this "
         "library's default, with no setting given. Verdicts are computed from the runs.</p>"
-        f"{smaller}<p>{escape(stack)}</p>"
+        f"{smaller}<p>{escape(_certificates(evidence))} {escape(stack)}.</p>"
     )
+
+
+def _certificates(evidence: Evidence) -> str:
+    """How many certificates were given, and how many exact derivatives refute."""
+    runs = [(p, run) for p in evidence.panels for curve in p.curves for run in evidence.runs(p, curve.label)]
+    given = [(panel, run) for panel, run in runs if run.certified]
+    false = sum(refuted(panel, run) for panel, run in given)
+    return f"{len(runs):,} runs; {len(given):,} certificates, of which exact derivatives refute {false}."
+
+
+def refuted(panel: Panel, run: Record) -> bool:
+    """Whether a certificate is false: the gradient is larger, or the curvature lower, than it says."""
+    return run.certified and (run.gradient > panel.epsilon or run.lowest < -panel.delta)
 
 
 def _summary(verdicts: Sequence[Verdict], names: Sequence[str]) -> str:
@@ -125,9 +140,27 @@ def _figure(evidence: Evidence, name: str, verdicts: Sequence[Verdict]) -> str:
     block = [f"<h2 id='{name}'>{escape(CAPTIONS[name])}</h2>"]
     block += [_claim(verdict) for verdict in verdicts if verdict.figure == name]
     if name == "rspi-grid":
-        return "\n".join([*block, grid_html(evidence, panels)])
+        return "\n".join([*block, grid_html(evidence, panels), _best_of_grid(evidence, panels)])
     rows = [row_html(evidence, row) for row in rows_of(panels)]
     return "\n".join([*block, *rows, _table(evidence, panels)])
+
+
+def _best_of_grid(evidence: Evidence, panels: list[Panel]) -> str:
+    """The best pair of each grid, and the place of the printed one."""
+    parts = []
+    for panel in panels:
+        printed = next(
+            (curve.row for one in evidence.panels if (one.figure, one.form, one.d) == ("octopus", "plain", panel.d)
+             for curve in one.curves if curve.label == "RSPI"), None,
+        )  # fmt: skip
+        order = [pair for _, pair in sorted(zip(grid_values(evidence, panel).ravel(), GRID, strict=True))]
+        if printed is not None and printed.every and printed.shrink:
+            place = 1 + order.index((printed.every, printed.shrink))
+            (every, shrink), row = order[0], f"T = {printed.every}, rho = {printed.shrink}"
+            parts.append(
+                f"{panel.title}: best T = {every}, rho = {shrink}; printed {row}, place {place} of {len(order)}"
+            )
+    return f"<p>{escape('. '.join(parts))}.</p>" if parts else ""
 
 
 def _table(evidence: Evidence, panels: list[Panel]) -> str:
@@ -135,7 +168,7 @@ def _table(evidence: Evidence, panels: list[Panel]) -> str:
     for panel in panels:
         for label in (curve.label for curve in panel.curves if evidence.has(panel, curve.label)):
             runs = evidence.runs(panel, label)
-            false = sum(r.certified and (r.gradient > panel.epsilon or r.lowest < -panel.delta) for r in runs)
+            false = sum(refuted(panel, run) for run in runs)
             cells = (
                 shown(evidence.median(panel, label, "left"), ""),
                 shown(evidence.median(panel, label, "reached"), ""),

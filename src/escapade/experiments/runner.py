@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from ..errors import InvalidSetting
+from ..errors import InvalidSetting, MissingCapability
 from .catalogue import FIGURES, panels_of
 from .claims import Verdict, judge_all
 from .evidence import Evidence
@@ -105,15 +107,12 @@ def run(
         `progress(done, total, text)`, called after every run.
     """
     began = time.perf_counter()
-    chosen = NAMES if names == "all" else (names,) if isinstance(names, str) else tuple(names)
-    unknown = [name for name in chosen if name not in (*NAMES, "all")]
-    if unknown or not chosen:
-        raise InvalidSetting(f"there is no figure {unknown[0] if unknown else ''!r}: choose all, {', '.join(NAMES)}")
+    chosen = _chosen(names)
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InvalidSetting(f"seeds={seeds!r} must be a positive integer")
-    chosen = NAMES if "all" in chosen else chosen
+    _need("matplotlib", "plotly")
     store, file = Store(Path(out)), None if data is None else Path(data)
-    panels, missing = _possible(panels_of(chosen, quick, budget), file, required=names != "all")
+    panels, missing = possible(panels_of(chosen, quick, budget), file, required=chosen != NAMES)
     seeds = min(seeds, 3) if quick else seeds
     tasks = [
         Task(panel, curve, tuple(range(min(seeds, panel.seeds or seeds))), file, store, _digest(panel, curve, file))
@@ -122,30 +121,43 @@ def run(
     ]
     _make(tasks, workers, progress or (lambda done, total, text: None))
     records = [record for task in tasks for record in task.records()]
+    about = {"figures": chosen, "quick": quick, "seeds": seeds, "missing": missing}
+    verdicts, failures = conclude(store, records, panels, file, about)
+    took = time.perf_counter() - began
+    return Outcome(store.root, store.root / "report.html", verdicts, failures, tuple(records), missing, took)
+
+
+def conclude(
+    store: Store, records: list[Record], panels: list[Panel], data: Path | None, about: dict[str, Any]
+) -> tuple[tuple[Verdict, ...], tuple[Failure, ...]]:
+    """Judge the claims, and write the tidy files, the figures and the report."""
     evidence = Evidence(records, panels)
-    verdicts, failures = judge_all(evidence, chosen), failures_of(evidence, panels, file)
-    about = {
-        "figures": chosen,
-        "quick": quick,
-        "seeds": seeds,
+    verdicts, failures = judge_all(evidence, about["figures"]), failures_of(evidence, panels, data)
+    details = {
         "panels": [asdict(panel) for panel in panels],
-        "methods": {f"{r.figure} | {r.panel} | {r.curve}": r.method for r in records},
+        "methods": {f"{one.figure} | {one.panel} | {one.curve}": one.method for one in records},
         "claims": [asdict(verdict) | {"verdict": verdict.verdict} for verdict in verdicts],
         "failures": [asdict(failure) for failure in failures],
-        "missing": missing,
     }
-    store.tidy(records, about)
+    store.tidy(records, about | details)
     draw(evidence, store.root / "figures")
-    report = write_report(store.root / "report.html", evidence, verdicts, failures, missing, quick=quick)
-    return Outcome(
-        store.root,
-        report,
-        tuple(verdicts),
-        tuple(failures),
-        tuple(records),
-        missing,
-        time.perf_counter() - began,
-    )
+    write_report(store.root / "report.html", evidence, verdicts, failures, about["missing"], quick=about["quick"])
+    return tuple(verdicts), tuple(failures)
+
+
+def _chosen(names: Sequence[str] | str) -> tuple[str, ...]:
+    asked = (names,) if isinstance(names, str) else tuple(names)
+    unknown = [name for name in asked if name not in (*NAMES, "all")]
+    if unknown or not asked:
+        raise InvalidSetting(f"there is no figure {unknown[0] if unknown else ''!r}: choose all, {', '.join(NAMES)}")
+    return NAMES if "all" in asked else tuple(name for name in NAMES if name in asked)
+
+
+def _need(*packages: str) -> None:
+    """Say what is missing before the runs, not after them."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise MissingCapability(f"the figures need {' and '.join(missing)}: pip install 'escapade[cli]'")
 
 
 def _digest(panel: Panel, curve: Curve, data: Path | None) -> str:
@@ -154,7 +166,7 @@ def _digest(panel: Panel, curve: Curve, data: Path | None) -> str:
     return method + (digest_of(data) if panel.family == "least-squares" else "")
 
 
-def _possible(panels: list[Panel], data: Path | None, required: bool) -> tuple[list[Panel], dict[str, str]]:
+def possible(panels: list[Panel], data: Path | None, required: bool) -> tuple[list[Panel], dict[str, str]]:
     """The panels whose data is there; without it "all" goes on without them, and says so."""
     if not any(panel.family == "least-squares" for panel in panels):
         return panels, {}

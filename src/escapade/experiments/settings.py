@@ -60,9 +60,7 @@ def octopus(d: int) -> tuple[Row, ...]:
         Row(algorithm="ZPSGD", ell=E, rho=1e-4, r=1e-4, eta=1 / (2 * E), m=d),
         Row(algorithm="PAGD", ell=E, rho=E, eta=1 / (4 * E), r=E / 100, t_thres=1, g_thres=E / 100),
         Row(algorithm="ZO-GD-NCF", ell=E, rho=E, eta=1 / (4 * E), p=0.01),
-        Row(
-            algorithm="RSPI", ell=E, rho=E, sigma_1=sigma_1, sigma_2=sigma_2, shrink=shrink, every=20, T_DFPI=20
-        ),
+        Row(algorithm="RSPI", ell=E, rho=E, sigma_1=sigma_1, sigma_2=sigma_2, shrink=shrink, every=20, T_DFPI=20),
     )
 
 
@@ -79,9 +77,7 @@ def deterministic(d: int) -> tuple[Row, ...]:
     return (
         Row(algorithm="ZPSGD", ell=100.0, rho=1.0, r=1e-2, eta=1 / 200, m=d),
         Row(algorithm="PAGD", ell=100.0, rho=1.0, eta=1 / 400, r=1e-2, t_thres=1, g_thres=1e-2),
-        Row(
-            algorithm="RSPI", ell=100.0, rho=1.0, sigma_1=0.4, sigma_2=0.4, shrink=0.98, every=10, T_DFPI=100
-        ),
+        Row(algorithm="RSPI", ell=100.0, rho=1.0, sigma_1=0.4, sigma_2=0.4, shrink=0.98, every=10, T_DFPI=100),
         Row(algorithm="ZO-GD-NCF", ell=100.0, rho=1.0, eta=1 / 400, p=0.01),
     )
 

@@ -74,11 +74,6 @@ class Failures:
         policy = self.policy(error)
         return not isinstance(error, MissingValue) and (policy == "raise" or callable(policy))
 
-    @property
-    def lenient(self) -> bool:
-        """Whether a point can be missing."""
-        return not {self.on_error, self.nan_policy} <= {*NAMES[:3], None}
-
     def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
         """What becomes of x after so many attempts."""
         policy = self.policy(error)
@@ -90,14 +85,11 @@ class Failures:
         if not callable(policy):
             return "raise"
         answer = policy(x, attempt, error)
-        if answer is None or answer == "retry":
+        if answer is None or (isinstance(answer, str) and answer == "retry"):
             return answer
         value = float(answer)
         return value if math.isfinite(value) else None
 
-
-STOPPED = object()
-"""In the place of raw values that did not come."""
 
 Span: TypeAlias = tuple[int, int]
 
@@ -115,14 +107,22 @@ def checked_values(
     Missing values are NaN. `book` is told of every point sent. The point of an error is built afresh: the function
     may have written to the one it was given.
     """
-    asked, rows = _Asked(evaluate, stencil, span, batch, failures, book), span[1] - span[0]
-    raw = asked.ask(range(rows), stencil.rows(*span))
-    if raw is not STOPPED:
-        if not _mixed(raw):
-            values, precision = as_floats(raw, (rows, stencil.d), asked.at)
-            if np.isfinite(values).all():
-                return values, precision, ""
-        asked.take(range(rows), raw)
+    rows = span[1] - span[0]
+    try:
+        raw = evaluate(stencil.rows(*span), batch)
+    except RowFailure as failure:
+        asked = _Asked(evaluate, stencil, span, batch, failures, book)
+        asked.stopped(list(range(rows)), failure)
+        return asked.all()
+    except BaseException:
+        book(rows)
+        raise
+    book(rows)
+    seen = as_floats(raw, (rows, stencil.d), lambda row: stencil.rows(span[0] + row, span[0] + row + 1)[0, :])
+    if seen is not None and np.isfinite(seen[0]).all():
+        return *seen, ""
+    asked = _Asked(evaluate, stencil, span, batch, failures, book)
+    asked.take(range(rows), raw)
     return asked.all()
 
 
@@ -168,32 +168,26 @@ class _Asked:
                 time.sleep(min(PAUSE * 2.0 ** (int(self.attempts[rows].max()) - 1), LONGEST_PAUSE))
             else:
                 rows = [self.alone.pop(0)]
-            raw = self.ask(rows, self._block(rows))
-            if raw is not STOPPED:
-                self.take(rows, raw)
-        return self.values, self.precision, self.why
-
-    def ask(self, rows: Sequence[int], block: Array) -> Any:
-        """The raw values of these rows; STOPPED if the function raised, and what it raised has been seen to."""
-        try:
-            raw = self.evaluate(block, self.batch)
-        except RowFailure as failure:
-            self.book(len(rows) if failure.row is None else failure.row + 1)
-            self._stopped(list(rows), failure)
-            return STOPPED
-        except BaseException:
+            try:
+                raw = self.evaluate(self._block(rows), self.batch)
+            except RowFailure as failure:
+                self.stopped(rows, failure)
+                continue
+            except BaseException:
+                self.book(len(rows))
+                raise
             self.book(len(rows))
-            raise
-        self.book(len(rows))
-        return raw
+            self.take(rows, raw)
+        return self.values, self.precision, self.why
 
     def _block(self, rows: list[int]) -> Array:
         parts = [self.stencil.rows(self.start + row, self.start + row + 1) for row in rows]
         return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts, axis=0)
 
-    def _stopped(self, rows: list[int], failure: RowFailure) -> None:
+    def stopped(self, rows: list[int], failure: RowFailure) -> None:
         """The function raised at one of these rows; those after it were not sent."""
         error = _cause(failure)
+        self.book(len(rows) if failure.row is None else failure.row + 1)
         if failure.row is None:
             self.attempts[rows] += 1
             for row in rows:
@@ -210,14 +204,13 @@ class _Asked:
         """Raw values of these rows; any of them may be a failure."""
         self.attempts[rows] += 1
         lost: dict[int, RowFailure] = {}
-        if _mixed(raw):
-            lost = {row: value for row, value in zip(rows, raw, strict=True) if isinstance(value, RowFailure)}
+        if isinstance(raw, list):
+            lost = {row: value for row, value in zip(rows, raw, strict=False) if isinstance(value, RowFailure)}
             raw = [value for value in raw if not isinstance(value, RowFailure)]
         kept = [row for row in rows if row not in lost]
-        if kept:
-            values, precision = as_floats(raw, (len(kept), self.stencil.d), lambda k: self.at(kept[k]))
-            self.precision = max(self.precision, precision)
-            self.values[kept] = values
+        seen = as_floats(raw, (len(kept), self.stencil.d), lambda k: self.at(kept[k])) if kept else None
+        if seen is not None:
+            self.values[kept], self.precision = seen[0], max(self.precision, seen[1])
         for row in rows:
             if row in lost:
                 self._failed(row, _cause(lost[row]), len(rows) if lost[row].row is None else None)
@@ -257,11 +250,6 @@ class _Asked:
 
 def _cause(failure: RowFailure) -> Exception:
     return failure.__cause__ if isinstance(failure.__cause__, Exception) else failure
-
-
-def _mixed(raw: Any) -> bool:
-    """Whether some of these values are failures."""
-    return isinstance(raw, list) and any(isinstance(value, RowFailure) for value in raw)
 
 
 def _raise_failed(cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:

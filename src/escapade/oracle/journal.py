@@ -155,7 +155,7 @@ class Record:
             attempts=ledger.attempts - attempts,
             at=time.time(),
         )
-        if not batch and entry.least < self._lowest:
+        if not batch and purpose != "observation" and entry.least < self._lowest:
             self._lowest = entry.least
             entry = entry.best_at(points[int(np.nanargmin(values))])
         self.file.add(entry)
@@ -182,7 +182,8 @@ class Record:
         asked, held = (purpose, rows, weight), (entry.purpose, len(entry.values), entry.weight)
         if (asked, digest) == (held, entry.digest):
             return False
-        if all(self.file.entry(number).purpose == "certificate" for number in range(self.replayed, self.held)):
+        left = {self.file.entry(number).purpose for number in range(self.replayed, self.held)}
+        if left == {"certificate"} and self.begun["limits"] != self.header["limits"]:
             return True
         what = "other points (or samples)"
         if asked != held:

@@ -146,14 +146,14 @@ class JournalFile:
         rows = dict(self._db.execute("SELECT name, value FROM header LIMIT 10"))
         try:
             text, x0, check = rows[0], rows[1], rows[2]
-            header = json.loads(text)
             if check != chained(b"", (text, x0)) or not isinstance(x0, bytes):
                 raise ValueError("its checksum is wrong")
+            header = json.loads(text)
             if not all(isinstance(header[name], dict) for name in ("settings", "rng", "limits")):
                 raise ValueError("its settings are missing")
             if not {"tag", "stack", "escapade"} <= header.keys():
                 raise ValueError("it is incomplete")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise JournalError(
                 f"the header of the journal {self.path} is damaged ({error}), so nothing says what its values are of; "
                 "move it away, or give journal= another file"
@@ -229,7 +229,7 @@ class JournalFile:
     def _understood(self, done: str) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
             raise self._refusal(done, error) from error
 
     def _refusal(self, done: str, error: Exception) -> JournalError:
@@ -245,8 +245,9 @@ _ONE = (
 REMEDIES = {
     "locked": "another run is using it; wait for that one, or give journal= another file",
     "full": "make room on the disk and start again: what was recorded is safe",
-    "I/O": "make room on the disk and start again: what was recorded is safe",
+    "I/O": "make room on the disk, or mend it, and start again: what was recorded is safe",
     "not a database": "it is no SQLite file; give journal= another file",
+    "decode": "it is damaged where nothing can be saved; move it away, or give journal= another file",
     "malformed": "it is damaged where nothing can be saved; move it away, or give journal= another file",
     "readonly": "allow writing to it and to its folder, or give journal= another file",
     "unable to open": "its folder must exist and allow writing, or give journal= another file",
@@ -258,7 +259,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _regular(path: Path) -> None:
-    """Refuse what is there and is not an ordinary file."""
+    """Refuse what is there and is not an ordinary file, or not one to write to."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
@@ -268,3 +269,5 @@ def _regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "not an ordinary file"
         raise JournalError(f"the journal {path} is {kind}: give journal= the path of a file of its own")
+    if not (os.access(path, os.R_OK | os.W_OK) and os.access(path.parent, os.W_OK)):
+        raise JournalError(f"the journal {path} may not be written: {REMEDIES['readonly']}")

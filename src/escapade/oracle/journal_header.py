@@ -45,9 +45,10 @@ def differences(
         was, is_ = before.get(name), now.get(name)
         if was != is_:
             out.append(f"{name} was {json.dumps(was):.100} and is {json.dumps(is_):.100}")
-    if len(old_x0) != len(x0):
+    comparable = before.get("dtype") == now.get("dtype")
+    if comparable and len(old_x0) != len(x0):
         out.append(f"x0 had {len(old_x0)} entries and has {len(x0)}")
-    elif old_x0.tobytes() != x0.tobytes():
+    elif comparable and old_x0.tobytes() != x0.tobytes():
         where = int(np.flatnonzero(old_x0.view(f"V{x0.itemsize}") != x0.view(f"V{x0.itemsize}"))[0])
         out.append(f"x0[{where}] was {float(old_x0[where])!r} and is {float(x0[where])!r}")
     if not any_rng and old["rng"] != new["rng"]:
@@ -55,10 +56,17 @@ def differences(
     return out
 
 
+def restorable(state: dict[str, Any] | None) -> bool:
+    """Whether a generator can be made again from its recorded state."""
+    return state is not None and state.get("kind") == "PCG64" and isinstance(state.get("seed"), dict)
+
+
 def generator_of(state: dict[str, Any], path: str | os.PathLike[str]) -> np.random.Generator:
     """The generator that a run began with, from its recorded seed and state."""
     try:
         seed = state["seed"]
+        if not restorable(state) or not 4 <= seed["pool_size"] <= 64:
+            raise ValueError("not one of ours")
         sequence = np.random.SeedSequence(
             seed["entropy"],
             spawn_key=tuple(seed["spawn_key"]),

@@ -54,7 +54,7 @@ def describe(path: str | os.PathLike[str]) -> str:
         f"written by  Escapade {header['escapade']}, {header['stack']}",
     ]
     if not rows:
-        return "\n".join([*lines, "blocks      none yet"])
+        return _printable([*lines, "blocks      none yet"])
     last = rows[-1]
     purposes: Counter[str] = Counter()
     for row, before in zip(rows, [0, *(row.queries for row in rows)], strict=False):
@@ -67,7 +67,12 @@ def describe(path: str | os.PathLike[str]) -> str:
     missing = sum(row.missing for row in rows)
     lines += [f"missing     {missing} points have no value"] if missing else []
     lines += [f"best        {last.best:.10g}"] if np.isfinite(last.best) else []
-    return "\n".join(lines)
+    return _printable(lines)
+
+
+def _printable(lines: list[str]) -> str:
+    """Lines that cannot do anything to a terminal, whatever the file says."""
+    return "\n".join("".join(c if c.isprintable() else "?" for c in line[:500]) for line in lines)
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Row], bool]:
@@ -92,7 +97,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Row], bool
             rows, queries, best = [], 0, np.inf
             sampled = file.header["settings"].get("samples") is not None
             for number, entry in enumerate(file.entries()):
-                queries, best = queries + entry.queries, min(best, entry.least)
+                if entry.purpose != "observation":
+                    queries, best = queries + entry.queries, min(best, entry.least)
                 rows.append(
                     Row(
                         number,

@@ -228,7 +228,8 @@ class Oracle:
 
     def observe(self, x: Array) -> float:
         """The value at x for plotting: unmetered, outside the budget, reported apart."""
-        value = float(self._evaluate(point(x), keep_best=False)[0][0])
+        seen = dataclasses.replace(self, purpose="observation")
+        value = float(seen._evaluate(point(x), keep_best=False)[0][0])
         self.ledger.observations += self._weight()
         return value
 

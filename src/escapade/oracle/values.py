@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
 from ..errors import InvalidValue
+from ..executors import RowFailure
 
 
 def as_floats(
     raw: Any, shape: tuple[int, int], at: Callable[[int], Array]
-) -> tuple[NDArray[np.float64], float]:
-    """Raw results as float64 and their machine epsilon, or InvalidValue at the first that is not one real number."""
+) -> tuple[NDArray[np.float64], float] | None:
+    """Raw results as float64 and their machine epsilon, or InvalidValue at the first that is not one real number.
+
+    None if some of them are failures.
+    """
     m = shape[0]
     try:
         values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
@@ -24,6 +28,8 @@ def as_floats(
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
         return values.astype(np.float64), float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+    if isinstance(raw, list) and any(isinstance(value, RowFailure) for value in raw):
+        return None
     if isinstance(raw, list) and len(raw) == m:
         return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)]), 0.0
     kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiubO" else ""

@@ -4,14 +4,16 @@ import concurrent.futures as cf
 import multiprocessing as mp
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import escapade
 from escapade.errors import EvaluationFailed, InvalidSetting, MissingCapability
-from escapade.executors import Processes, RowFailure, Serial, Vectorized, WorkerDied, choose
+from escapade.executors import Processes, RowFailure, Serial, TookTooLong, Vectorized, WorkerDied, choose, job
 from escapade.executors.elsewhere import Elsewhere
+from escapade.executors.staff import processors
 from escapade.oracle import Oracle, points
 
 X = np.random.default_rng(0).standard_normal((23, 3))
@@ -61,11 +63,12 @@ def test_what_workers_may_be():
     assert isinstance(choose(square, workers=3), Processes)
     assert isinstance(choose(square, workers=np.int64(3)), Processes)
     assert choose(square, timeout=1.0).workers == 1
+    assert choose(square, workers=-1).workers == processors()
     own = Serial(square)
     assert choose(print, workers=own) is own
 
 
-@pytest.mark.parametrize("workers", [0, -1, True, 2.0, "two", [2], object()])
+@pytest.mark.parametrize("workers", [0, -2, True, 2.0, "two", [2], object()])
 def test_what_workers_may_not_be(workers):
     with pytest.raises(InvalidSetting, match=r"workers=.*must be"):
         escapade.minimize(square, X[0], workers=workers)
@@ -77,12 +80,30 @@ def test_what_a_timeout_may_not_be(timeout):
         escapade.minimize(square, X[0], timeout=timeout)
 
 
-def test_a_timeout_needs_workers_that_can_be_ended():
-    with (
-        cf.ThreadPoolExecutor(1) as executor,
-        pytest.raises(InvalidSetting, match=r"timeout=1.0 needs workers that can be ended: pass workers=n"),
-    ):
-        escapade.certify(square, X[0], workers=executor, timeout=1.0)
+def hangs(x):
+    if x[0] == X[4, 0]:
+        time.sleep(3600)
+    return float(x @ x)
+
+
+@pytest.mark.parametrize("kind", ["threads", "pool.map"])
+def test_what_hangs_is_ended_beside_workers_that_are_not_ours(kind):
+    """The workers of `pool` are daemons, which may have no children in general."""
+    with cf.ThreadPoolExecutor(1) as executor, mp.get_context("fork").Pool(1) as pool:
+        one = choose(hangs, workers=executor if kind == "threads" else pool.map, timeout=0.5)
+        raw = one(X[:8], ())
+        assert isinstance(raw[4], RowFailure)
+        assert isinstance(raw[4].__cause__, TookTooLong)
+        assert [*raw[:4], *raw[5:]] == [*EXPECTED[:4], *EXPECTED[5:8]]
+        if kind == "threads":
+            (guard,) = job._guards.values()
+            assert len(guard.pool.staff.workers) == 1
+            guard._close()
+            assert not guard.pool.staff.workers
+            assert not job._guards
+
+
+def test_an_executor_of_ones_own_keeps_its_own_time():
     with pytest.raises(InvalidSetting, match="whoever made the executor"):
         choose(square, workers=Serial(square), timeout=1.0)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import escapade
-from escapade.errors import EvaluationFailed, MissingCapability
+from escapade.errors import EvaluationFailed, InvalidValue, MissingCapability
 from escapade.executors import Processes, RowFailure, TookTooLong, WorkerDied
 from escapade.executors.staff import processors
 from escapade.oracle import Oracle, axes, points
@@ -103,6 +103,16 @@ def test_a_vectorised_function_must_return_one_value_a_row(pool):
         f(points(X))
 
 
+NO_NUMBERS = [None, "abc", 1j, (1.0, 2.0), np.zeros(2), print, lambda: 0, (i for i in ())]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=range(len(NO_NUMBERS)))
+def test_what_is_no_number_is_named_wherever_it_came_from(pool, value):
+    f = Oracle.of(lambda x: None, workers=pool(lambda x: value))
+    with pytest.raises(InvalidValue, match="must return one real number, but returned"):
+        f(points(X))
+
+
 class Odd(Exception):
     """An exception that pickle cannot rebuild."""
 
@@ -173,13 +183,18 @@ def test_idle_workers_may_die_too(pool):
     assert one(X, ()) == EXPECTED
 
 
-def test_a_point_that_kills_every_worker_has_failed(pool):
+@pytest.mark.parametrize("timeout", [30.0, None])
+def test_a_point_that_kills_every_worker_has_failed(pool, monkeypatch, timeout):
+    main = os.getpid()
+    monkeypatch.setattr("escapade.executors.processes.START", 0.0)
+
     def fun(x):
-        if x[0] == X[5, 0]:
+        if x[0] == X[5, 0] and os.getpid() != main:
             os._exit(7)
+        time.sleep(0.004)
         return float(x @ x)
 
-    raw = pool(fun)(X, ())
+    raw = pool(fun, timeout=timeout)(X, ())
     assert isinstance(raw[5].__cause__, WorkerDied)
     assert "exit code 7" in str(raw[5].__cause__)
     assert [*raw[:5], *raw[6:]] == [*EXPECTED[:5], *EXPECTED[6:]]
@@ -340,3 +355,37 @@ def test_linear_algebra_has_its_share_of_the_processors(pool):
         return float(max(one["num_threads"] for one in threadpoolctl.threadpool_info()))
 
     assert set(pool(threads, workers=4)(X, ())) == {float(max(1, processors() // 4))}
+
+
+def test_large_messages_do_not_block_one_another(pool):
+    """Points on their way to a worker while its values are on their way home: neither fits into a pipe."""
+    block = np.random.default_rng(1).standard_normal((600_000, 1))
+    one = pool(lambda block: block[:, 0], vectorized=True)
+    np.testing.assert_array_equal(one(block, ()), block[:, 0])
+
+
+class Unloadable:
+    """A function that can be sent, and does something else than arrive."""
+
+    def __init__(self, arrival):
+        self.arrival = arrival
+
+    def __call__(self, x):
+        return float(x @ x)
+
+    def __reduce__(self):
+        return self.arrival
+
+
+def test_a_function_that_cannot_be_loaded_is_named(pool):
+    with pytest.raises(MissingCapability, match=r"could not be loaded in a worker process \(ValueError: .*'one'"):
+        pool(Unloadable((int, ("one",))), start="loky", workers=1)(X, ())
+
+
+def test_workers_that_die_as_they_start_are_not_started_for_ever(pool, monkeypatch):
+    monkeypatch.setattr("escapade.executors.staff.STILLBORN", 1)
+    fun = Unloadable((os._exit, (3,)))
+    f = Oracle.of(fun, workers=pool(fun, start="loky", workers=1))
+    with pytest.raises(EvaluationFailed, match=r"ended as they started \(exit code 3\)") as caught:
+        f(points(X))
+    assert isinstance(caught.value.__cause__, WorkerDied)

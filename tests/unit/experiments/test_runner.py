@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from escapade.errors import InvalidSetting
-from escapade.experiments import run
+from escapade.experiments import NAMES, run
 from escapade.experiments.catalogue import panels_of
+from escapade.experiments.runner import possible
 from escapade.experiments.runs import runs_of
 from escapade.experiments.store import Store, key, written
+from escapade.problems import libsvm
 
 TINY = {"quick": True, "seeds": 2, "workers": 1, "budget": 1500}
 
@@ -87,7 +89,7 @@ def test_after_an_interruption_only_what_is_missing_is_made(finished, tmp_path):
 
 
 LONG = """
-from escapade.experiments import run
+from escapade.experiments import NAMES, run
 
 if __name__ == "__main__":
     run("neon2", out={out!r}, seeds=20, workers={workers})
@@ -178,10 +180,22 @@ def test_permutations_change_with_the_seed():
     assert math.isclose(float(panel.problem(2, None)(x)), float(panel.problem(2, None)(x)))
 
 
-def test_what_cannot_be_run_is_refused_in_words(tmp_path, monkeypatch):
+def test_what_cannot_be_run_is_refused_in_words(tmp_path):
     with pytest.raises(InvalidSetting, match="no figure 'squid': choose all, octopus, neon2, cubic, least-squares"):
         run(["squid"], out=tmp_path)
     with pytest.raises(InvalidSetting, match="seeds=0 must be a positive integer"):
         run("neon2", seeds=0, out=tmp_path)
     with pytest.raises(FileNotFoundError):
         run(["least-squares"], data=tmp_path / "nothing", out=tmp_path)
+
+
+def test_without_its_data_the_least_squares_figure_is_left_out_of_all_and_refused_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(libsvm, "W1A_URL", (tmp_path / "nowhere").as_uri())
+    panels = panels_of(NAMES, quick=True)
+    rest, missing = possible(panels, None, required=False)
+    assert {panel.figure for panel in rest} == {"octopus", "rspi-grid", "neon2", "cubic"}
+    assert "could not be downloaded" in missing["least-squares"]
+    with pytest.raises(FileNotFoundError, match="could not be downloaded"):
+        run(["least-squares", "neon2"], out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

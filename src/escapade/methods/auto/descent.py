@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
 from ..._array import epsilon
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from .gradient import Differences, Point
+from .gradient import FEW, Differences, Point
 from .model import Model
-from .step import Region
+from .step import Region, Tried
+
+KEPT = 0.01
+"""A step that keeps less of its promise, one of the first after a start or an escape, is tried shorter."""
+
+EARLY = 2
+"""So many steps are the first."""
+
+PATIENCE = 3
+"""So many times a step is tried shorter that way."""
+
+LOST = 8
+"""So many steps may fail before the gradient and the model are measured anew."""
+
+FIRST, DOUBLINGS = 3, 30
+"""So often a first step may be doubled, on a model that nothing has confirmed yet, and any other."""
 
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
@@ -52,24 +68,34 @@ class Descent:
         Queries: d + 1 and a few; 2*d for a sharper gradient
         """
         ask, least = self.ask, 4 * epsilon(self.ask.x)
-        while min(self.region.radius, self.region.longest) > least:
-            tried = self.region.attempt(ask, p, self.model)
-            if tried.f < p.f and tried.promised < 0:
+        spare: Tried | None = None
+        for poor in count():
+            tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
+            length = float(np.linalg.norm(tried.s))
+            if math.isfinite(tried.f) and tried.f >= p.f and length > 0:
+                self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
+            enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
+            if tried.f < enough and tried.promised < 0:
+                spare = tried
+            over = length == 0.0 or -tried.promised <= ask.eta(p.f) or self.region.size <= least
+            if spare is None and (over or (poor >= LOST and not p.sharp)):
+                break
+            # A small part of what was promised is taken for lack of better: further on f may be another function.
+            kept = KEPT if self.steps < EARLY else 0.0
+            if spare is not None and (over or poor >= PATIENCE or spare.f - p.f <= kept * spare.promised):
                 try:
-                    q = self._moved(p, tried.s, tried.f)
+                    q = self._moved(p, spare.s, spare.f)
                 except NonFiniteValue:  # f ends here
-                    self.region.longest = float(np.linalg.norm(tried.s / p.scale)) / 4
+                    self.region.longest, spare = float(np.linalg.norm(spare.s / p.scale)) / 4, None
                     continue
                 self.region.longest *= 2
                 return q
-            length = float(np.linalg.norm(tried.s))
-            if length == 0.0 or -tried.promised <= ask.eta(p.f):
-                break
-            if math.isfinite(tried.f):
-                self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
         if p.sharp:
             return None
-        self.restart(ask.central(p))
+        if ask.d <= FEW:
+            self.model, self.region.radius = Model(ask.dense(p)), 0.01
+        else:
+            self.restart(ask.central(p))
         return p
 
     def _moved(self, p: Point, s: Vector, value: float) -> Point:

@@ -17,6 +17,9 @@ from ...oracle import Oracle, axes, central, pairs, point, some_axes
 
 Matrix = NDArray[np.float64]
 
+FEW = 8
+"""Up to this dimension all second differences are taken at the start, and where a model has failed."""
+
 
 @dataclass
 class Point:

@@ -17,7 +17,7 @@ from ..base import Iterates
 from .certificate import Examiner
 from .descent import Descent
 from .escape import Line, search
-from .gradient import Differences, Point
+from .gradient import FEW, Differences, Point
 from .model import Model
 from .poll import poll
 from .probe import AGREED, probe
@@ -41,8 +41,9 @@ NOISIER = 50
 FUTILE = 4
 """Directions that may lead nowhere before a run gives up."""
 
-FEW = 6
-"""Up to this dimension a run starts with all second differences."""
+FAINT = 1e-3
+"""A start is left along a direction that curves down by this much, relatively, if its square is all that a Newton step
+would gain."""
 
 VAST = 1e15
 """A function that falls below minus this many times its value at the start has no bottom."""
@@ -165,10 +166,11 @@ class _Run:
         if ask.d > FEW:
             return self._look_around(p, None)
         descent.model = Model(ask.dense(p))
-        low, v = descent.model.lowest()
-        if low > -0.5 * ask.curvtol or float(np.linalg.norm(p.g)) > self.settings.epsilon:
+        low, v = descent.model.lowest_scaled()
+        if low > -FAINT or descent.model.gain(p.g) > FAINT**2 * (1 + abs(p.f)):
             return None
-        return v
+        t = float(np.linalg.norm(p.h * v))
+        return v if ask.curvature(p, v, t)[0] <= -0.5 * ask.curvtol else None
 
     def _look_around(self, p: Point, diagonal: Vector | None) -> Vector | None:
         """Poll the coordinates of a point that may be stationary; the first that curves down, if one does."""

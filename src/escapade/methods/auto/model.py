@@ -16,6 +16,12 @@ CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
 
 
+SPREAD = 30.0
+"""A diagonal that differs by more than this is the scale of the variables, and kept."""
+
+UNEVEN = 1e4
+"""Variables whose curvatures differ by more than this are compared in units of their own."""
+
 HUGE = 1e100
 """What is larger, or not a number, is no curvature."""
 
@@ -54,7 +60,7 @@ class Model:
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         slope = float(r @ s)
-        if abs(slope) * CAP * top >= size**2 and abs(slope) > 1e-8 * size * length:
+        if self._believable(r, s, y, top) and abs(slope) > 1e-8 * size * length:
             self.B = self.B + np.outer(r, r) / slope
         elif exact:
             v, r = s / length, r / length
@@ -66,12 +72,24 @@ class Model:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
+    def _believable(self, r: Vector, s: Vector, y: Vector, top: float) -> bool:
+        """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
+        different scales are those in units of their own."""
+        slope, diagonal = abs(float(r @ s)), np.abs(np.diag(self.B))
+        if float(diagonal.max()) <= UNEVEN * float(np.median(diagonal)):
+            return slope * CAP * top >= float(r @ r)
+        weight = 1 / np.sqrt(diagonal + 1e-6 * float(np.median(diagonal)) + 1e-100)
+        top = max(1.0, float(np.linalg.norm(weight * y)) / float(np.linalg.norm(s / weight)))
+        return slope * CAP * top >= float(np.sum((weight * r) ** 2))
+
     def _residual(self, s: Vector, y: Vector) -> Vector:
         """y - Bs; a first guess gives way to a multiple of the identity where that fits better."""
         r = y - self.B @ s
         if self.fresh:
-            self.fresh, typical = False, float(np.median(np.abs(np.diag(self.B))))
-            if float(np.linalg.norm(y - typical * s)) < 0.8 * float(np.linalg.norm(r)):
+            diagonal = np.abs(np.diag(self.B))
+            self.fresh, typical = False, float(np.median(diagonal))
+            alike = float(diagonal.max()) <= SPREAD * float(diagonal.min())
+            if alike and float(np.linalg.norm(y - typical * s)) < 0.8 * float(np.linalg.norm(r)):
                 self.B = typical * np.eye(len(s))
                 r = y - typical * s
         return r
@@ -86,6 +104,14 @@ class Model:
         """The smallest eigenvalue of B, and its vector."""
         values, vectors = np.linalg.eigh(self.B)
         return float(values[0]), vectors[:, 0]
+
+    def lowest_scaled(self) -> tuple[float, Vector]:
+        """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables
+        are of very different scales, a direction down that the eigenvalues of B itself do not show."""
+        weight = 1 / np.sqrt(np.abs(np.diag(self.B)) + 1e-12 * float(np.abs(self.B).max()) + 1e-300)
+        values, vectors = np.linalg.eigh(weight[:, None] * self.B * weight[None, :])
+        v: Vector = weight * vectors[:, 0]
+        return float(values[0]), v / float(np.linalg.norm(v))
 
     def newton(self, g: Vector) -> Vector:
         """The Newton step on |B|."""

@@ -49,7 +49,7 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
                 continue
         for b in basis:
             r = r - float(b @ r) / float(b @ b) * b
-        if off < AGREED or float(np.linalg.norm(r)) == 0.0 or len(basis) > most:
+        if off < AGREED or float(np.linalg.norm(r)) == 0.0 or len(basis) > most or len(basis) == ask.d:
             return None
         if len(basis) == most and _along(ask, p, r / np.linalg.norm(r)) > -0.5 * ask.curvtol:
             return None

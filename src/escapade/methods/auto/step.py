@@ -13,8 +13,6 @@ from .escape import parabola
 from .gradient import Differences, Point
 from .model import Matrix, Model
 
-DOUBLINGS = 30
-
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
 
@@ -90,7 +88,12 @@ class Region:
     longest: float = math.inf
     """No step is longer: beyond, f was not finite. The limit is relaxed by every step that is taken."""
 
-    def attempt(self, ask: Differences, p: Point, model: Model) -> Tried:
+    @property
+    def size(self) -> float:
+        """How long a step may be."""
+        return min(self.radius, self.longest)
+
+    def attempt(self, ask: Differences, p: Point, model: Model, doublings: int) -> Tried:
         """One step of the model, and its doublings while each gains at least half as much again.
 
         Queries: 1, and 1 for each doubling tried
@@ -101,9 +104,10 @@ class Region:
         tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
         edge = float(np.linalg.norm(s / p.scale)) > 0.9 * self.radius
         if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
-            tried = self._doubled(ask, p, tried)
+            tried = self._doubled(ask, p, tried, doublings)
         self._resize(tried, p, edge)
-        return tried if edge else self._adjusted(ask, p, tried)
+        poor = not tried.f - p.f <= 0.25 * tried.promised
+        return self._adjusted(ask, p, tried) if poor or not edge else tried
 
     def _adjusted(self, ask: Differences, p: Point, tried: Tried) -> Tried:
         """The step as long as the parabola through both values and the slope would have it, if that is another length.
@@ -124,10 +128,10 @@ class Region:
             return tried
         return Tried(s, value, tried.promised)
 
-    def _doubled(self, ask: Differences, p: Point, tried: Tried) -> Tried:
+    def _doubled(self, ask: Differences, p: Point, tried: Tried, doublings: int) -> Tried:
         """Doublings, and then the bottom of the parabola through the last three values."""
         shorter = p.f
-        for _ in range(DOUBLINGS):
+        for _ in range(doublings):
             s = ask.host(p.y + 2 * tried.s) - p.y
             if float(np.linalg.norm(s / p.scale)) > self.longest:
                 return tried
