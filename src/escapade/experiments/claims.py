@@ -66,7 +66,7 @@ class Verdict:
         kept = [case for case in self.cases if case.holds]
         conditions = list(dict.fromkeys(condition for case in kept for condition in case.conditions))
         if len(kept) < len(self.cases):
-            conditions.append("it is asked of " + "; ".join(case.what for case in kept))
+            conditions.append("it is asked of: " + "; ".join(case.what for case in kept))
         return f"{ONLY_IF} " + ", and ".join(conditions)
 
 
@@ -131,15 +131,13 @@ def neon2_alike(evidence: Evidence) -> Verdict:
     return Verdict("ZO-GD-NCF and Neon2+GD take nearly the same iterations.", "neon2", tuple(cases))
 
 
-def curvature_leaves_sooner(evidence: Evidence) -> Verdict:
-    cases = [
+def curvature_leaves_sooner(evidence: Evidence, figure: str = "cubic") -> tuple[Case, ...]:
+    return tuple(
         _before(evidence, panel, sooner, later, "left")
-        for panel in evidence.figure("cubic", "plain", sampled=False)
+        for panel in evidence.figure(figure, "plain", sampled=False)
         for sooner in ("ZO-GD-NCF", "RSPI")
         for later in ("ZPSGD", "PAGD")
-    ]
-    claim = "On the cubic problem methods that find curvature leave the saddle sooner than methods that perturb."
-    return Verdict(claim, "cubic", tuple(cases))
+    )
 
 
 def gradients_beat_rspi(evidence: Evidence, figure: str = "cubic") -> tuple[Case, ...]:
@@ -159,14 +157,16 @@ def spider_is_fastest(evidence: Evidence, figure: str = "cubic") -> tuple[Case, 
 
 
 def squares_are_similar(evidence: Evidence) -> Verdict:
-    """The conclusions of the cubic problem, where they can be asked: there is no saddle to leave at the start."""
-    cases = gradients_beat_rspi(evidence, "least-squares") + spider_is_fastest(evidence, "least-squares")
-    claim = 'The least-squares results are "similar": gradients beat RSPI, and ZO-SPIDER-NCF is the fastest on samples.'
-    return Verdict(claim, "least-squares", cases)
+    """The three conclusions of the cubic problem, asked again; there is no saddle at the start."""
+    looks = (curvature_leaves_sooner, gradients_beat_rspi, spider_is_fastest)
+    cases = [case for look in looks for case in look(evidence, "least-squares")]
+    claim = 'The least-squares results are "similar" to those of the cubic problem: the same three conclusions.'
+    return Verdict(claim, "least-squares", tuple(cases))
 
 
 def judge_all(evidence: Evidence, figures: tuple[str, ...]) -> list[Verdict]:
     """Every claim about the figures that were asked for."""
+    sooner = "On the cubic problem methods that find curvature leave the saddle sooner than methods that perturb."
     faster = "On the cubic problem methods that estimate gradients converge faster than RSPI."
     spider = "On samples of the cubic problem ZO-SPIDER-NCF is the fastest method."
     verdicts = [
@@ -174,7 +174,7 @@ def judge_all(evidence: Evidence, figures: tuple[str, ...]) -> list[Verdict]:
         queries_grow(evidence),
         rspi_is_worse(evidence),
         neon2_alike(evidence),
-        curvature_leaves_sooner(evidence),
+        Verdict(sooner, "cubic", curvature_leaves_sooner(evidence)),
         Verdict(faster, "cubic", gradients_beat_rspi(evidence)),
         Verdict(spider, "cubic", spider_is_fastest(evidence)),
         squares_are_similar(evidence),

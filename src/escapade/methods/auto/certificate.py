@@ -84,7 +84,7 @@ class Shaped(Products):
         return product if q is None else product - self.shift * (self.P @ (self.P @ q))
 
 
-SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.85, 3: 0.1, 6: 0.05}}
+SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.9, 3: 0.05, 6: 0.05}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
 
@@ -238,7 +238,7 @@ class Examiner:
         Most runs make one attempt, which may spend most.
         """
         self.attempts += 1
-        share = 0.8 if self.attempts == 1 else 1.2 / (math.pi * (self.attempts - 1)) ** 2
+        share = 0.9 if self.attempts == 1 else 0.6 / (math.pi * (self.attempts - 1)) ** 2
         P, lowest = preconditioner(B, self.ask.curvtol, off)
         failure = share * self.failure
         return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)

@@ -102,7 +102,7 @@ class Descent:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
         size = float(np.linalg.norm(p.g))
-        if max(self.shrunk) * size <= 0.5 * self.epsilon and max(self.shrunk) * size <= self._close(p):
+        if max(self.shrunk) * size <= 0.7 * self.epsilon and max(self.shrunk) * size <= self._aim(p):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             self.shrunk = (1.0, 1.0)
             return q  # foreseen: the certificate measures it
@@ -138,6 +138,11 @@ class Descent:
             return True
         self.polished += 1
         return size > 30 * self._close(p)
+
+    def _aim(self, p: Point) -> float:
+        """The gradient that a last step should lead to."""
+        close = self._close(p)
+        return close if 0.5 * self.epsilon <= 30 * close else 0.7 * self.epsilon
 
     def _close(self, p: Point) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps

@@ -23,7 +23,7 @@ from .poll import poll
 from .probe import AGREED, probe
 from .rounds import Abreast
 
-NEAR = 1e-2
+NEAR = 1e-3
 """A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
 
 LATE = 2
@@ -111,6 +111,7 @@ class _Run:
     """The value where the last escape, or the last probe, left the run."""
     suspect: bool = True
     """Whether the model has not been tried since the last escape."""
+    escapes: int = 0
     restarts: int = 0
     futile: int = 0
 
@@ -153,6 +154,7 @@ class _Run:
         guess = self.length or 0.5 * float(np.linalg.norm(p.scale * v))
         line = search(self.ask, p, v, guess, self.settings.epsilon)
         self.futile += line.t == 0.0
+        self.escapes += 1
         self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
         self.drop = max(self.drop, p.f - line.f)
         self.descent.steps = self.descent.polished = 0
@@ -193,6 +195,8 @@ class _Run:
 
     def _worth_a_probe(self, p: Point) -> bool:
         """Whether little is left to gain by descent, beside what was gained since curvature was last looked at."""
+        if self.escapes == 1:  # most runs leave one saddle: the certificate will see whether this is another
+            return False
         if self.descent.steps > LATE and self.landed - p.f < 0.5 * self.drop:
             return False
         if float(np.linalg.norm(p.g)) <= self.settings.epsilon:
