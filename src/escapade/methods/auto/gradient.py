@@ -145,17 +145,19 @@ class Differences:
         return (plus + minus - 2 * p.f) / p.h**2
 
     def dense(self, p: Point) -> Matrix:
-        """The gradient from a central row, and all second differences; steps over which f changes by more than a tenth
-        of itself are cut once.
+        """The gradient from a central row, and all second differences; steps over which f changes by more than a
+        thousandth of itself are cut until it does not, twice at most.
 
         Queries: 2*d + d*(d - 1)/2, and 2 for each step cut
         """
         h, d, f = self.long(p), self.d, self.f.tagged("descent")
         plus, minus = np.split(f(central(self.array(p.y), self.array(h))), 2)
-        change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
-        which = np.flatnonzero(change > 0.1 * abs(p.f) + self.eta(p.f))
-        if len(which):
-            h[which] *= np.maximum(np.sqrt(1e-3 * abs(p.f) / change[which]), 1e-3)
+        for _ in range(2):
+            change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
+            which = np.flatnonzero(change > 1e-3 * abs(p.f) + 1e4 * self.eta(p.f))
+            if len(which) == 0:
+                break
+            h[which] *= np.maximum(np.sqrt(1e-4 * abs(p.f) / change[which]), 1e-3)
             h = self._fit(p, h)
             step = self.array(h)
             both = some_axes(self.array(p.y), step, which) + some_axes(self.array(p.y), -step, which)

@@ -41,8 +41,8 @@ NOISIER = 50
 FUTILE = 4
 """Directions that may lead nowhere before a run gives up."""
 
-FAINT = 1e-3
-"""A start is left along a direction that curves down by this much, relatively, if its square is all that a Newton step
+FAINT = (1e-4, 1e-6)
+"""A start is left along a direction that curves down by the first, relatively, if the second is all that a Newton step
 would gain."""
 
 VAST = 1e15
@@ -169,7 +169,7 @@ class _Run:
             return self._look_around(p, None)
         descent.model = Model(ask.dense(p))
         low, v = descent.model.lowest_scaled()
-        if low > -FAINT or descent.model.gain(p.g) > FAINT**2 * (1 + abs(p.f)):
+        if low > -FAINT[0] or descent.model.gain(p.g) > FAINT[1] * (1 + abs(p.f)):
             return None
         t = float(np.linalg.norm(p.h * v))
         return v if ask.curvature(p, v, t)[0] <= -0.5 * ask.curvtol else None

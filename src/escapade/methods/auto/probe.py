@@ -71,6 +71,8 @@ def _product(ask: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, flo
 
 def _ritz(basis: list[Vector], images: list[Vector]) -> tuple[float, Vector]:
     """The lowest curvature in the space that the products span, and where it is."""
+    if len(basis) > len(basis[0]):
+        return np.inf, basis[-1]
     Q, R = np.linalg.qr(np.stack(basis, axis=1))
     if float(np.min(np.abs(np.diag(R)))) < 1e-3:  # a direction that was all but known
         return np.inf, basis[-1]
