@@ -21,8 +21,7 @@ from ._random import as_generator
 from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
 from .executors.seat import Seat, Wanted
 from .minimize import minimize
-from .oracle.journal import digest_of
-from .oracle.journal_header import generator_of, restorable, state_of
+from .oracle.journal import digest_of, generator_of, restorable, state_of
 from .result import Result
 
 FORMAT = "escapade ask/tell 1"

@@ -20,7 +20,7 @@ from escapade.errors import InvalidSetting, JournalError
 from escapade.methods import PRESETS
 from escapade.oracle import points
 from escapade.oracle.journal import describe, rounds
-from escapade.oracle.journal_entry import chained
+from escapade.oracle.journal.entry import chained
 from escapade.problems import OffAxis, StochasticCubic
 from escapade.stopping import Ending, Stop
 from escapade.trace import Iterate
@@ -413,7 +413,7 @@ def test_a_hostile_file_is_refused_and_left_as_it_is(kind, tmp_path):
 
 def test_a_huge_blob_is_refused(tmp_path, monkeypatch):
     run(Counted(), tmp_path / "run.db")
-    monkeypatch.setattr("escapade.oracle.journal_file.LARGEST", 1 << 20)
+    monkeypatch.setattr("escapade.oracle.journal.file.LARGEST", 1 << 20)
     foreign(tmp_path / "run.db", "UPDATE rounds SET vals = zeroblob(4000000) WHERE seq = 2")
     with pytest.raises(JournalError, match="a value of more than 1 MB at block 2"):
         run(Counted(), tmp_path / "run.db")

@@ -7,8 +7,8 @@ import pytest
 
 from escapade.errors import JournalError
 from escapade.methods import GradientCheck
-from escapade.oracle.journal_entry import Entry, chained
-from escapade.oracle.journal_header import differences, generator_of, header_of, plain, restorable, state_of
+from escapade.oracle.journal.entry import Entry, chained
+from escapade.oracle.journal.header import differences, generator_of, header_of, plain, restorable, state_of
 
 
 def advanced():

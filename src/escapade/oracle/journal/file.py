@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import JournalError
-from .journal_entry import Entry, chained
+from ...errors import JournalError
+from .entry import Entry, chained
 
 SCHEMA = (
     ("header", "CREATE TABLE header (name INTEGER PRIMARY KEY, value BLOB NOT NULL)"),

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import JournalError
-from .journal_file import JournalFile
+from ...errors import JournalError
+from .file import JournalFile
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .._array import to_numpy
-from ..errors import JournalError
+from ..._array import to_numpy
+from ...errors import JournalError
 
 
 def header_of(

@@ -1,14 +1,4 @@
-"""The journal: every value durable before it is used, and a run that was cut short goes on where it was.
-
-`minimize(fun, x0, journal="run.db")` records each block of values in one SQLite file, in a transaction of its own,
-before the method sees them. Started again with the same arguments, the run repeats itself from the file, at no query,
-and goes on from there, to the same bits. The file holds numbers and strings; nothing in it is ever executed.
-
-For people who look into one (both read a copy, so a run may be writing to it at the same time):
-
-    describe(path) -> str        what is in it, for printing
-    rounds(path) -> list[Row]    one row a block: number, purpose, points, queries, least value, best so far, time
-"""
+"""The journal of one run: what `minimize(journal=...)` opens, replays and appends to."""
 
 from __future__ import annotations
 
@@ -25,16 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
-from ..errors import InvalidSetting, JournalError
-from .journal_entry import Entry
-from .journal_file import JournalFile
-from .journal_header import differences, generator_of, header_of
-from .journal_show import Row, describe, rounds
-from .ledger import Ledger
-from .stencil import Stencil
-
-__all__ = ["Journal", "Record", "Row", "describe", "rounds"]
+from ..._array import Array, to_numpy
+from ...errors import InvalidSetting, JournalError
+from ..ledger import Ledger
+from ..stencil import Stencil
+from .entry import Entry
+from .file import JournalFile
+from .header import differences, generator_of, header_of
 
 Values = tuple[NDArray[np.float64], float, str]
 """Values as float64, NaN where one is missing; the machine epsilon they came with; why some are missing."""
