@@ -76,9 +76,10 @@ class Model:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
         slope, diagonal = abs(float(r @ s)), np.abs(np.diag(self.B))
-        if float(diagonal.max()) <= UNEVEN * float(np.median(diagonal)):
+        typical = float(np.sort(diagonal)[len(diagonal) // 2])
+        if float(diagonal.max()) <= UNEVEN * typical:
             return slope * CAP * top >= float(r @ r)
-        weight = 1 / np.sqrt(diagonal + 1e-6 * float(np.median(diagonal)) + 1e-100)
+        weight = 1 / np.sqrt(diagonal + 1e-6 * typical + 1e-100)
         top = max(1.0, float(np.linalg.norm(weight * y)) / float(np.linalg.norm(s / weight)))
         return slope * CAP * top >= float(np.sum((weight * r) ** 2))
 
