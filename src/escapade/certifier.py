@@ -126,16 +126,17 @@ class Certifier:
             finding = self._look(here, gradient, rng)
             if finding.certified:
                 looked = [g / size] if size > 0 else []
-                rho = self._rho(here, looked if finding.lowest is None else [*looked, finding.lowest])
+                rho = self._rho(here, looked if finding.lowest is None else [*looked, finding.lowest], finding.third)
         except BudgetExhausted as stop:
             finding = _undecided(str(stop))
         return gradient, finding, rho
 
-    def _rho(self, here: Neighbourhood, directions: list[Vector]) -> Trusted:
-        """The rho given, or the largest third derivative seen along the coordinates and these directions, times 3."""
+    def _rho(self, here: Neighbourhood, directions: list[Vector], third: float = 0.0) -> Trusted:
+        """The rho given, or the largest third derivative seen along the coordinates, these directions and in products,
+        times 3."""
         if self.rho is not None:
             return Trusted(self.rho, "given")
-        seen = [here.third_derivative(), *(here.third_along(v) for v in directions)]
+        seen = [third, here.third_derivative(), *(here.third_along(v) for v in directions)]
         return Trusted(RHO_SAFETY * max(seen), "estimated")
 
     def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:

@@ -99,7 +99,7 @@ def test_kills_change_nothing():
     with closing(Processes(slow, workers=2, timeout=60.0, start="fork")) as pool:
 
         def kill():
-            while not over.wait(0.15):
+            while not over.wait(0.4):
                 pids = [worker.process.pid for worker in pool.staff.workers]
                 if pids:
                     os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -11,6 +11,9 @@ from ..estimators.dense import DenseHessian, dense_hessian
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import Finder, Finding
+
+SOFTEST = 4
+"""So many of the lowest eigenvectors are looked at on shorter steps too."""
 
 ATTEMPTS = 6
 """Changes of step length or order of the differences before the finder gives up."""
@@ -52,16 +55,22 @@ class Dense(Finder):
     ) -> tuple[Finding, str]:
         hessian = dense_hessian(here, products.order, products.factor)
         weight = np.diag(here.steps**2)
-        v = eigh(hessian.scaled, weight)[1][:, 0] * here.steps  # from the pencil's coordinates to y
+        vectors = eigh(hessian.scaled, weight)[1] * here.steps[:, None]  # from the pencil's coordinates to y
+        v = vectors[:, 0]
         seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
             return seen, ""
+        looks = [here.steady(one, products.factor, products.order) for one in vectors[:, :SOFTEST].T]
+        products.third = max(products.third, *(third for _, third in looks))
+        if not all(same for same, _ in looks):
+            return self.undecided("f has structure below the steps of the second differences"), "truncation"
         truncation = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
         interval = Interval(lower, max(lower, seen.curvature.upper))
         if lower - shift >= -self.delta:
-            return self.certified(interval, f"all second differences, order {products.order}", seen.lowest), ""
+            found = self.certified(interval, f"all second differences, order {products.order}", seen.lowest)
+            return replace(found, third=products.third), ""
         obstacle = "noise" if truncation < hessian.noise else "truncation"
         reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
         return self.undecided(reason, interval), obstacle

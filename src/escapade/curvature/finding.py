@@ -43,6 +43,8 @@ class Finding:
     finder: str = ""
     lowest: Vector | None = None
     """The unit direction of least curvature seen, where one was looked at."""
+    third: float = 0.0
+    """The largest third derivative that the products showed."""
 
     @property
     def found(self) -> bool:

@@ -12,7 +12,7 @@ have (see `starts`), there is no such eigenvector, at any stopping time. No ell 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -27,6 +27,9 @@ ATTEMPTS = 7
 
 CHEAP = 3
 """A certificate of at most so many products is asked for again from a second start."""
+
+SOFTEST = 4
+"""So many of the lowest Ritz vectors are looked at on shorter steps too."""
 
 UNEVEN = 32.0
 """Steps that differ by more than this are taken as the scale of the variables."""
@@ -189,6 +192,8 @@ class _Attempt:
         suspect = self._advance(first, noise, limits.threshold(1))
         if suspect is not None:
             return suspect
+        if not self._steady(first):
+            return self._stuck(first, noise, math.inf, limits)
         error = noise + self.products.truncation(*first.critical())
         r = limits.fewest(first.bound(0.0, error))
         if r is None:
@@ -207,6 +212,16 @@ class _Attempt:
             level = min(level, process.level(error, enough))
             lowest = min(lowest, process, key=lambda one: one.lowest()[1])
         return self._certified(lowest, level, r, error)
+
+    def _steady(self, process: Process) -> bool:
+        """Whether f is one function, on shorter steps too, along the softest directions in sight; and what the third
+        derivatives are there."""
+        z = process.ritz()[1]
+        vectors = self.products.metric[:, None] * (np.stack(process.basis).T @ z[:, :SOFTEST])
+        products = self.products
+        seen = [products.here.steady(v, products.factor, products.order) for v in vectors.T]
+        self.products.third = max(self.products.third, *(third for _, third in seen))
+        return all(same for same, _ in seen)
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding, str] | None:
         """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""
@@ -242,7 +257,8 @@ class _Attempt:
             f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
             f"product error at most {error:.2g}"
         )
-        return finder.certified(Interval(lower, max(lower, below.curvature.upper)), reason, v), ""
+        interval = Interval(lower, max(lower, below.curvature.upper))
+        return replace(finder.certified(interval, reason, v), third=products.third), ""
 
     def _stuck(self, process: Process, noise: float, error: float, limits: Starts) -> tuple[Finding, str]:
         finder, products = self.finder, self.products

@@ -54,6 +54,8 @@ class Products:
     order: Order = 2
     factor: float = 1.0
     shift: float = 0.0
+    third: float = 0.0
+    """The largest third derivative seen: |T[q, q]| over the unit vectors q multiplied with, from the odd parts."""
 
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
@@ -76,10 +78,15 @@ class Products:
         """
         plus, minus = self._one_sided(q, factor, 1.0), self._one_sided(q, factor, -1.0)
         product, odd = (plus + minus) / 2, (plus - minus) / 2
+        self.saw(odd, q, factor)
         if self.order == 4:
             longer = (self._one_sided(q, 2 * factor, 1.0) + self._one_sided(q, 2 * factor, -1.0)) / 2
             product = (4 * product - longer) / 3
         return self._finish(product, q), self._finish(odd, None)
+
+    def saw(self, odd: Vector, q: Vector, factor: float) -> None:
+        """Keep the third derivative that the odd part of a product shows."""
+        self.third = max(self.third, 2 * float(np.linalg.norm(odd)) / self.reach(factor))
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         here, h = self.here, sign * self.reach(factor)

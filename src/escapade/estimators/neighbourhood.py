@@ -15,6 +15,12 @@ from .noise import Noise
 from .rows import Interval, Rows, Vector
 from .steps import curvature_steps, longest, power_of_two
 
+GROUP = 8
+"""So many coordinates of different curvatures are looked at together, for structure below their steps."""
+
+SHORTER = 0.11
+"""What a step is shortened to, to see whether f looks the same there."""
+
 __all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
 
 
@@ -46,8 +52,8 @@ class Neighbourhood(Rows):
         multiples of a larger unit, are believed. Steps on which nothing changes at all are lengthened; steps longer
         than the structure of f are cut.
 
-        Queries: 4*d + 26, or 4*d + 17 if the noise is given; 4 more each time a coordinate is cut, and the rows again
-        if all steps are changed
+        Queries: 4*d + 26, or 4*d + 17 if the noise is given; 4 more each time a coordinate is cut, 4 for every 8
+        coordinates if their curvatures differ, and the rows again if all steps are changed
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
@@ -57,7 +63,7 @@ class Neighbourhood(Rows):
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
         here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
-        here._settle_steps(known, auto=noise == "auto")
+        here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
         for _ in range(3):
             if here._consistent(rng):
@@ -66,7 +72,7 @@ class Neighbourhood(Rows):
             here._rows.clear()
         return here
 
-    def _settle_steps(self, known: Noise | None, *, auto: bool) -> None:
+    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, *, auto: bool) -> None:
         """Steps that fit the noise, and a noise that fits the values seen on them.
 
         Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
@@ -87,7 +93,7 @@ class Neighbourhood(Rows):
                     raise
                 stretch /= 64
                 continue
-            self.flat = not np.any(change)
+            self.flat = not np.any(change) and self._still(rng)
             if self.flat and isinstance(lost, MissingValue):  # the steps were cut to nothing
                 raise lost
             if self.flat and np.any(self.steps < most):
@@ -97,6 +103,19 @@ class Neighbourhood(Rows):
             if self.noise.level <= 16 * before.level:
                 return
             stretch = min(stretch, 1.0)
+
+    def _still(self, rng: np.random.Generator) -> bool:
+        """Whether f does not change when all coordinates move at once either, as x_1 x_2 does around 0.
+
+        A change must shrink with the square of the step: values given in steps of their own change by leaps.
+
+        Queries: 12
+        """
+        signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
+        places = [point(self.moved(v, t)) for v in signs for t in (1.0, 0.5, 0.25)]
+        change = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(4, 3) - self.f0
+        smooth = np.abs(change[:, 1:] - change[:, :1] / [4, 16]) <= np.abs(change[:, :1]) * [0.05, 0.02]
+        return not (np.all(smooth) and np.any(change))
 
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
         seen = np.concatenate([self._table, *(part for row in self._rows.values() for part in row)])
@@ -137,23 +156,63 @@ class Neighbourhood(Rows):
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
         be the gradient's, and the even part must scale with the square of the length.
 
-        Queries: 16
+        Queries: 16, and 4 for every 8 coordinates if their curvatures differ
         """
         g, slope_error = self.gradient()
-        noise = 4 * self.noise.norm(1)
-        signs, ratios = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps, rng.uniform(0.09, 0.13, 4)
-        reach = float(np.linalg.norm(self.steps))
-        places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=True) for t in (r, -r, 1.0, -1.0)]
+        noise, directions = 4 * self.noise.norm(1), self._everywhere(rng)
+        ratios = rng.uniform(0.09, 0.13, len(directions))
+        places = [point(self.moved(v, t)) for v, r in zip(directions, ratios, strict=True) for t in (r, -r, 1.0, -1.0)]
         values = self.f.tagged("check")(sum(places[1:], start=places[0]))
-        for v, ratio, (a, b, c, e) in zip(signs, ratios, values.reshape(4, 4), strict=True):
+        for v, ratio, (a, b, c, e) in zip(directions, ratios, values.reshape(-1, 4), strict=True):
+            reach = float(np.linalg.norm(v))
             odd = abs(float(a - b) / 2 - ratio * float(g @ v))
             if odd > noise + 3 * ratio * slope_error * reach + abs(float(c - e) / 2 - float(g @ v)):
                 return False
-            even, longer = float(a + b) - 2 * self.f0, float(c + e) - 2 * self.f0
-            tolerance = 0.25 * (abs(longer) + self.curvtol * reach**2)
-            if abs(even / ratio**2 - longer) > tolerance + 2 * noise / ratio**2:
+            if not self._alike(float(a + b) - 2 * self.f0, float(c + e) - 2 * self.f0, v, ratio):
                 return False
         return True
+
+    def _everywhere(self, rng: np.random.Generator) -> Vector:
+        """Four sign vectors over all coordinates, and then groups of a few coordinates at a time, each as long as makes
+        their curvatures alike: a stiff coordinate must not pay for what a soft one hides."""
+        signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
+        curvature = np.abs(self.diagonal()[0]) + self.curvtol
+        order, groups = rng.permutation(self.d), -(-self.d // GROUP)
+        if self.d == 1 or float(curvature.max()) <= 2 * float(curvature.min()):
+            return signs
+        some = np.zeros((groups, self.d))
+        for row, which in zip(some, np.array_split(order, groups), strict=True):
+            row[which] = signs[0, which] * np.sqrt(curvature[which].min() / curvature[which])
+        return np.concatenate([signs, some])
+
+    def _alike(self, even: float, longer: float, v: Vector, ratio: float) -> bool:
+        """Whether second differences along v, at `ratio` and at one, are those of one curvature."""
+        curvature = np.abs(self.diagonal()[0]) + self.curvtol
+        own = float(np.sum(curvature * v**2))
+        even_steps = float(curvature.max() / curvature.min()) <= 2 or np.all(np.abs(v) == self.steps)
+        share = 0.25 if even_steps else 0.05
+        tolerance = share * (abs(longer) + (self.curvtol * float(v @ v) if even_steps else own))
+        return abs(even / ratio**2 - longer) <= tolerance + 8 * self.noise.norm(1) / ratio**2
+
+    def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float]:
+        """Whether the curvature along v is the same on steps nine times shorter, and the third derivative along v.
+
+        The longer step is that of products of this factor; at order 4 it is extrapolated, as they are.
+
+        Queries: 6
+        """
+        v = v / float(np.linalg.norm(v))
+        length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
+        t = SHORTER * length
+        places = [point(self.moved(v, x)) for x in (t, -t, length, -length, 2 * length, -2 * length)]
+        a, b, c, e, far, back = self.f.tagged("check")(sum(places[1:], start=places[0]))
+        short, long = (float(a + b) - 2 * self.f0) / t**2, (float(c + e) - 2 * self.f0) / length**2
+        longer = (float(far + back) - 2 * self.f0) / (4 * length**2)
+        third = abs(float(far - back) / 2 - float(c - e)) / length**3
+        seen = (4 * long - longer) / 3 if order == 4 else long
+        moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
+        same = abs(short - seen) <= 0.05 * (abs(seen) + self.curvtol) + moved + 8 * self.noise.norm(1) / t**2
+        return same, third
 
     def _learn_scale(self) -> None:
         """Cut the step of every coordinate whose second differences disagree at two steps.

@@ -103,7 +103,8 @@ def test_measure_pays_for_each_coordinate_it_cuts():
     cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
     assert cuts >= 1
     shorter = promised(Neighbourhood.gradient, 1, d=d)  # cos(1e4 x) needs them
-    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts + shorter
+    groups = 1  # of at most 8 coordinates, whose curvatures differ
+    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts + 4 * groups + shorter
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -117,6 +118,13 @@ def test_rows_are_paid_once(d):
     taken = cost(here.f, lambda: here.take_rows(1.0, 8.0, 16.0))
     assert taken == 2 * promised(Neighbourhood.take_rows, 0, d=d)
     assert here.f.ledger.rounds == rounds + 1
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_looks_at_other_steps(d):
+    here = look(d)
+    assert cost(here.f, lambda: here.steady(np.ones(d))) == promised(Neighbourhood.steady, 0, d=d)
+    assert cost(here.f, lambda: here._still(np.random.default_rng(0))) == promised(Neighbourhood._still, 0, d=d)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -194,6 +202,8 @@ TESTED = {
     Neighbourhood.take_rows,
     Neighbourhood.along,
     Neighbourhood.third_along,
+    Neighbourhood.steady,
+    Neighbourhood._still,
     Products.__call__,
     Products.even,
     Products.truncation,

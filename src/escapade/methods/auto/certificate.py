@@ -14,7 +14,7 @@ import numpy as np
 
 from ...curvature import Cheapest, Finding
 from ...curvature.finding import FLAT, Finder
-from ...curvature.lanczos import CHEAP, Process
+from ...curvature.lanczos import CHEAP, SOFTEST, Process
 from ...curvature.starts import MOST, Starts, overlap
 from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
@@ -70,7 +70,12 @@ class Shaped(Products):
         if self.order > 1:
             return super().truncation(q, product)
         other = self._finish(self._one_sided(q, 2 * self.factor, -1.0), q)
+        self.saw((other - product) / 3, q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
+
+    def saw(self, odd: Vector, q: Vector, factor: float) -> None:
+        """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
+        super().saw(odd / float(np.linalg.norm(self.P @ q)), q, factor)
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         v = self.P @ q
@@ -134,7 +139,7 @@ class Informed(Finder):
 
     def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> Finding | None:
         """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
-        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, self.P, self.pairs)
+        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=self.P, pairs=self.pairs)
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
@@ -166,6 +171,8 @@ class Informed(Finder):
         finding, done = self._advance(first, noise + products.odd, limits.threshold(limits.aim))
         if done:
             return finding
+        if not self._steady(first, products):
+            return None
         error = noise + products.truncation(*first.critical())
         done_so_far, r = [first], max(limits.aim, 2 if len(first.alpha) <= CHEAP else 1)
         while True:  # a start that does not reach its threshold may reach that of more starts
@@ -187,7 +194,19 @@ class Informed(Finder):
             return below
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
         reason = f"{len(self.pairs)} one-sided products from {r} starts, product error at most {error:.2g}"
-        return self.certified(Interval(lower, max(lower, below.curvature.upper)), reason, below.lowest)
+        interval = Interval(lower, max(lower, below.curvature.upper))
+        return replace(self.certified(interval, reason, below.lowest), third=products.third)
+
+    def _steady(self, process: Process, products: Shaped) -> bool:
+        """Whether f is one function, on shorter steps too, along the softest directions that the products and the model
+        show; and what the third derivatives are there."""
+        vectors = self.P @ (np.stack(process.basis).T @ process.ritz()[1][:, :SOFTEST])
+        missing = min(SOFTEST - vectors.shape[1], len(self.P))
+        if missing > 0:
+            vectors = np.concatenate([vectors, np.linalg.eigh(self.P)[1][:, -missing:]], axis=1)
+        seen = [products.here.steady(v, products.factor, products.order) for v in vectors.T]
+        products.third = max(products.third, *(third for _, third in seen))
+        return all(same for same, _ in seen)
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
         """Run until the first term is out of the way, or a Ritz value shows a direction: (finding or None, True)."""

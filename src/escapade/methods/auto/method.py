@@ -45,7 +45,7 @@ FAINT = (1e-4, 1e-6)
 """A start is left along a direction that curves down by the first, relatively, if the second is all that a Newton step
 would gain."""
 
-VAST = 1e15
+VAST = 1e25
 """A function that falls below minus this many times its value at the start has no bottom."""
 
 

@@ -55,7 +55,10 @@ class Model:
         `error` is the norm of what noise may have done to y; a smaller contradiction is none. Returns how large
         the contradiction was, relative to the curvatures in sight.
         """
-        r, length = self._residual(s, y), float(np.linalg.norm(s))
+        length = float(np.linalg.norm(s))
+        if length == 0.0:
+            return 0.0
+        r = self._residual(s, y)
         size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
