@@ -85,7 +85,7 @@ class Result(OptimizeResult):
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=stop.sentence + ("" if error is None else f" {_sentence(str(error))}"),
+            message=stop.sentence + ("" if error is None else f" {error}"),
             stop=stop,
             certificate=certificate,
             nfev=ledger.queries,
@@ -142,10 +142,6 @@ class Result(OptimizeResult):
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _short(x: Array) -> str:
