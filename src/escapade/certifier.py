@@ -126,7 +126,9 @@ class Certifier:
             finding = self._look(here, gradient, rng)
             if finding.certified:
                 looked = [g / size] if size > 0 else []
-                rho = self._rho(here, looked if finding.lowest is None else [*looked, finding.lowest], finding.third)
+                if finding.lowest is not None and finding.third == 0.0:  # else it has been looked at
+                    looked.append(finding.lowest)
+                rho = self._rho(here, looked, finding.third)
         except BudgetExhausted as stop:
             finding = _undecided(str(stop))
         return gradient, finding, rho

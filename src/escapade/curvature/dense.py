@@ -12,7 +12,7 @@ from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import Finder, Finding
 
-SOFTEST = 4
+SOFTEST = 3
 """So many of the lowest eigenvectors are looked at on shorter steps too."""
 
 ATTEMPTS = 6

@@ -28,7 +28,7 @@ ATTEMPTS = 7
 CHEAP = 3
 """A certificate of at most so many products is asked for again from a second start."""
 
-SOFTEST = 4
+SOFTEST = 3
 """So many of the lowest Ritz vectors are looked at on shorter steps too."""
 
 UNEVEN = 32.0

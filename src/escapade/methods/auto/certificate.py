@@ -174,6 +174,11 @@ class Informed(Finder):
         if not self._steady(first, products):
             return None
         error = noise + products.truncation(*first.critical())
+        enough = limits.threshold(limits.aim)
+        if first.bound(0.0, error) >= enough > 1.25 * first.terms(0.0)[1] * error:  # a product more, not a start more
+            finding, done = self._advance(first, error, enough)
+            if done:
+                return finding
         done_so_far, r = [first], max(limits.aim, 2 if len(first.alpha) <= CHEAP else 1)
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(max(one.bound(0.0, error) for one in done_so_far))
