@@ -60,9 +60,7 @@ class Dense(Finder):
         seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
             return seen, ""
-        looks = [here.steady(one, products.factor, products.order) for one in vectors[:, :SOFTEST].T]
-        products.third = max(products.third, *(third for _, third in looks))
-        if not all(same for same, _ in looks):
+        if not products.steady(vectors[:, :SOFTEST]):
             return self.undecided("f has structure below the steps of the second differences"), "truncation"
         truncation = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation

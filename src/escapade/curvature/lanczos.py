@@ -193,7 +193,8 @@ class _Attempt:
         suspect = self._advance(first, noise, limits.threshold(1))
         if suspect is not None:
             return suspect
-        if not self._steady(first):
+        softest = np.stack(first.basis).T @ first.ritz()[1][:, :SOFTEST]
+        if not self.products.steady(self.products.metric[:, None] * softest):
             return self._stuck(first, noise, math.inf, limits)
         error = noise + self.products.truncation(*first.critical())
         r = limits.fewest(first.bound(0.0, error))
@@ -213,16 +214,6 @@ class _Attempt:
             level = min(level, process.level(error, enough))
             lowest = min(lowest, process, key=lambda one: one.lowest()[1])
         return self._certified(lowest, level, r, error)
-
-    def _steady(self, process: Process) -> bool:
-        """Whether f is one function, on shorter steps too, along the softest directions in sight; and what the third
-        derivatives are there."""
-        z = process.ritz()[1]
-        vectors = self.products.metric[:, None] * (np.stack(process.basis).T @ z[:, :SOFTEST])
-        products = self.products
-        seen = [products.here.steady(v, products.factor, products.order) for v in vectors.T]
-        self.products.third = max(self.products.third, *(third for _, third in seen))
-        return all(same for same, _ in seen)
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding, str] | None:
         """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""

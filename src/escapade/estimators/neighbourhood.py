@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, to_numpy
 from ..errors import InvalidSetting, MissingValue, NonFiniteValue
-from ..oracle import Oracle, point, some_axes
+from ..oracle import Oracle, few_axes, point, some_axes
 from . import noise as noise_
 from .noise import Noise
 from .rows import Interval, Rows, Vector
@@ -158,41 +159,42 @@ class Neighbourhood(Rows):
 
         Queries: 16, and 4 for every 8 coordinates if their curvatures differ
         """
-        g, slope_error = self.gradient()
-        noise, directions = 4 * self.noise.norm(1), self._everywhere(rng)
-        ratios = rng.uniform(0.09, 0.13, len(directions))
-        places = [point(self.moved(v, t)) for v, r in zip(directions, ratios, strict=True) for t in (r, -r, 1.0, -1.0)]
-        values = self.f.tagged("check")(sum(places[1:], start=places[0]))
-        for v, ratio, (a, b, c, e) in zip(directions, ratios, values.reshape(-1, 4), strict=True):
-            reach = float(np.linalg.norm(v))
-            odd = abs(float(a - b) / 2 - ratio * float(g @ v))
-            if odd > noise + 3 * ratio * slope_error * reach + abs(float(c - e) / 2 - float(g @ v)):
-                return False
-            if not self._alike(float(a + b) - 2 * self.f0, float(c + e) - 2 * self.f0, v, ratio):
-                return False
-        return True
-
-    def _everywhere(self, rng: np.random.Generator) -> Vector:
-        """Four sign vectors over all coordinates, and then groups of a few coordinates at a time, each as long as makes
-        their curvatures alike: a stiff coordinate must not pay for what a soft one hides."""
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
+        which, lengths = self._groups(signs[0], rng)
+        ratios = rng.uniform(0.09, 0.13, 4 + len(which))
+        places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=False) for t in (r, -r, 1.0, -1.0)]
+        stencil = sum(places[1:], start=places[0])
+        if len(which):
+            times = np.stack([ratios[4:], -ratios[4:], np.ones(len(which)), -np.ones(len(which))], axis=1).ravel()
+            which4 = np.repeat(which, 4, axis=0)
+            stencil = stencil + few_axes(self.x, which4, times[:, None] * lengths.repeat(4, axis=0) * self.unit[which4])
+        values = self.f.tagged("check")(stencil).reshape(-1, 4)
+        (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
+        slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
+        squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
+        a, b, c, e = values.T
+        odd = np.abs((a - b) / 2 - ratios * slopes)
+        noise = 4 * self.noise.norm(1)
+        if np.any(odd > noise + 3 * ratios * slope_error * np.sqrt(squares) + np.abs((c - e) / 2 - slopes)):
+            return False
+        even, longer = a + b - 2 * self.f0, c + e - 2 * self.f0
+        tolerance = 0.25 * (np.abs(longer) + self.curvtol * squares)
+        tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1))
+        return not np.any(np.abs(even / ratios**2 - longer) > tolerance + 2 * noise / ratios**2)
+
+    def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
+        """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that
+        their curvatures are alike: a stiff coordinate must not pay for what a soft one hides."""
         curvature = np.abs(self.diagonal()[0]) + self.curvtol
         order, groups = rng.permutation(self.d), -(-self.d // GROUP)
         if self.d == 1 or float(curvature.max()) <= 2 * float(curvature.min()):
-            return signs
-        some = np.zeros((groups, self.d))
-        for row, which in zip(some, np.array_split(order, groups), strict=True):
-            row[which] = signs[0, which] * np.sqrt(curvature[which].min() / curvature[which])
-        return np.concatenate([signs, some])
-
-    def _alike(self, even: float, longer: float, v: Vector, ratio: float) -> bool:
-        """Whether second differences along v, at `ratio` and at one, are those of one curvature."""
-        curvature = np.abs(self.diagonal()[0]) + self.curvtol
-        own = float(np.sum(curvature * v**2))
-        even_steps = float(curvature.max() / curvature.min()) <= 2 or np.all(np.abs(v) == self.steps)
-        share = 0.25 if even_steps else 0.05
-        tolerance = share * (abs(longer) + (self.curvtol * float(v @ v) if even_steps else own))
-        return abs(even / ratio**2 - longer) <= tolerance + 8 * self.noise.norm(1) / ratio**2
+            groups = 0
+        which, lengths = np.zeros((groups, GROUP), dtype=np.int64), np.zeros((groups, GROUP))
+        for row, (i, length) in enumerate(zip(which, lengths, strict=True)):
+            own = order[row::groups]
+            i[: len(own)] = own
+            length[: len(own)] = signs[own] * np.sqrt(curvature[own].min() / curvature[own])
+        return which, lengths
 
     def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float]:
         """Whether the curvature along v is the same on steps nine times shorter, and the third derivative along v.

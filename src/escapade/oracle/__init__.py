@@ -5,7 +5,7 @@ from .failures import Failures, Policy
 from .journal import Journal
 from .ledger import Ledger
 from .oracle import Oracle
-from .stencil import Stencil, axes, central, pairs, point, points, some_axes
+from .stencil import Stencil, axes, central, few_axes, pairs, point, points, some_axes
 
 __all__ = [
     "Batch",
@@ -17,6 +17,7 @@ __all__ = [
     "Stencil",
     "axes",
     "central",
+    "few_axes",
     "pairs",
     "point",
     "points",

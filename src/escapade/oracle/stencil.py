@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, add_entries, namespace, repeat, to_device
+from .._array import Array, add_entries, like, namespace, repeat, to_device
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,18 @@ def some_axes(x: Array, steps: Array, which: np.ndarray[Any, np.dtype[np.int64]]
 
     def rows(start: int, stop: int) -> Array:
         return add_entries(repeat(x, stop - start), which[start:stop], chosen[start:stop])
+
+    return Stencil(len(which), x.shape[0], rows)
+
+
+def few_axes(x: Array, which: np.ndarray[Any, np.dtype[np.int64]], steps: np.ndarray[Any, Any]) -> Stencil:
+    """x + sum_j steps[r, j] e_i, i = which[r, j], for every row r of the two matrices."""
+
+    def rows(start: int, stop: int) -> Array:
+        block = repeat(x, stop - start)
+        for j in range(which.shape[1]):
+            block = add_entries(block, which[start:stop, j], like(steps[start:stop, j], x))
+        return block
 
     return Stencil(len(which), x.shape[0], rows)
 

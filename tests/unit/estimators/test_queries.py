@@ -124,6 +124,7 @@ def test_rows_are_paid_once(d):
 def test_looks_at_other_steps(d):
     here = look(d)
     assert cost(here.f, lambda: here.steady(np.ones(d))) == promised(Neighbourhood.steady, 0, d=d)
+    assert cost(here.f, lambda: Products(here, np.ones(d)).steady(np.ones((d, 2)))) == promised(Products.steady, 0, m=2)
     assert cost(here.f, lambda: here._still(np.random.default_rng(0))) == promised(Neighbourhood._still, 0, d=d)
 
 
@@ -207,6 +208,7 @@ TESTED = {
     Products.__call__,
     Products.even,
     Products.truncation,
+    Products.steady,
     hessian_vector.mixed_product,
     dense.dense_hessian,
 }

@@ -26,10 +26,8 @@ from .model import Matrix, Model
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
 
-
 SHORTEST = 1 / 64
 """The step of forward products along q is shortened to this share, at most."""
-
 
 
 def preconditioner(B: Matrix, delta: float, off: float) -> tuple[Matrix, float]:
@@ -114,8 +112,8 @@ class Informed(Finder):
 
     A tenth of the failure probability is kept for that.
 
-    Queries: 2*d + 2 for the first product, d + 1 or 2*d + 2 for each other, 2*d + 2 for a second look at the one that
-    matters, besides the neighbourhood; those of the other finder where it is asked
+    Queries: d + 1 or 2*d + 2 a product, as much for a second look at the one that matters, 18 along the softest
+    directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
     P: Matrix
@@ -171,7 +169,7 @@ class Informed(Finder):
         finding, done = self._advance(first, noise + products.odd, limits.threshold(limits.aim))
         if done:
             return finding
-        if not self._steady(first, products):
+        if not products.steady(self._softest(first)):
             return None
         error = noise + products.truncation(*first.critical())
         enough = limits.threshold(limits.aim)
@@ -202,16 +200,13 @@ class Informed(Finder):
         interval = Interval(lower, max(lower, below.curvature.upper))
         return replace(self.certified(interval, reason, below.lowest), third=products.third)
 
-    def _steady(self, process: Process, products: Shaped) -> bool:
-        """Whether f is one function, on shorter steps too, along the softest directions that the products and the model
-        show; and what the third derivatives are there."""
+    def _softest(self, process: Process) -> Matrix:
+        """The softest directions that the products and the model show, as columns."""
         vectors = self.P @ (np.stack(process.basis).T @ process.ritz()[1][:, :SOFTEST])
         missing = min(SOFTEST - vectors.shape[1], len(self.P))
         if missing > 0:
             vectors = np.concatenate([vectors, np.linalg.eigh(self.P)[1][:, -missing:]], axis=1)
-        seen = [products.here.steady(v, products.factor, products.order) for v in vectors.T]
-        products.third = max(products.third, *(third for _, third in seen))
-        return all(same for same, _ in seen)
+        return vectors
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
         """Run until the first term is out of the way, or a Ritz value shows a direction: (finding or None, True)."""

@@ -134,10 +134,11 @@ class Descent:
         size = float(np.linalg.norm(p.g))
         if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
             return size <= self.ask.blur(p)
-        if size <= self._close(p) or self.polished > POLISH:
+        close = self._close(p)
+        if size <= close or self.polished > POLISH:
             return True
         self.polished += 1
-        return size > 30 * self._close(p)
+        return size > 30 * close
 
     def _aim(self, p: Point) -> float:
         """The gradient that a last step should lead to."""

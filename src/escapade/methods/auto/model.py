@@ -15,7 +15,6 @@ Matrix = NDArray[np.float64]
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
 
-
 SPREAD = 30.0
 """A diagonal that differs by more than this is the scale of the variables, and kept."""
 
