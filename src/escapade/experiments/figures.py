@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from .catalogue import GRID
-from .evidence import Evidence
+from .evidence import Band, Evidence
 from .look import axis_title, look_of
 from .panels import Panel
 
@@ -22,6 +23,9 @@ CAPTIONS = {
 }
 
 KEY = "medians of the seeds, bands from the quantile 0.1 to 0.9; a dot ends certified runs, a cross others"
+GRID_KEY = "medians of two seeds at most; each panel has its own colours, the least is yellow; framed: the printed pair"
+
+MARKS = {"certified": "o", "other": "x", "diverges": "^"}
 
 
 def draw(evidence: Evidence, folder: Path) -> list[Path]:
@@ -60,26 +64,35 @@ def limits(panel: Panel, evidence: Evidence) -> tuple[float, float]:
     return run.least - 0.06 * drop, run.start + 0.12 * drop
 
 
+def end_of(band: Band, shown: tuple[float, float]) -> tuple[float, float, str]:
+    """Where the mark at the end of a curve stands, and which of `MARKS` it is."""
+    low, high = shown
+    if band.median[-1] > high:
+        return float(band.x[np.argmax(band.median > high)]), high - 0.03 * (high - low), "diverges"
+    last = band.median[np.searchsorted(band.x, min(band.end, band.x[-1]))]
+    return band.end, float(last), "certified" if band.certified >= 0.5 else "other"
+
+
 def first_query(panel: Panel, evidence: Evidence) -> float:
     """Where the axis of queries begins: at half of what the first iterate of any run took."""
     runs = [run for label in labels_of(panel) for run in evidence.runs(panel, label)]
     return max(1.0, min(run.queries[1] if len(run.queries) > 1 else run.nfev for run in runs) / 2)
 
 
-def _new(width: float, height: float, caption: str) -> Any:
+def _new(width: float, height: float, caption: str, key: str) -> Any:
     import matplotlib
     from matplotlib.figure import Figure
 
     matplotlib.rcParams.update({"svg.hashsalt": "escapade", "svg.fonttype": "none"})
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(f"{caption}\n{KEY}", fontsize=11)
+    figure.suptitle(f"{caption}\n{fill(key, round(12.5 * width))}", fontsize=11)
     return figure
 
 
 def _curves(evidence: Evidence, panels: list[Panel]) -> Any:
     rows = rows_of(panels)
     columns = max(len(row) for row in rows)
-    figure = _new(max(4.1 * columns, 8.4), 3.2 * len(rows) + 1.3, CAPTIONS[panels[0].figure])
+    figure = _new(max(4.1 * columns, 8.4), 3.2 * len(rows) + 1.3, CAPTIONS[panels[0].figure], _key(evidence, panels))
     parts = np.atleast_1d(figure.subfigures(len(rows), 1))
     for row, part in zip(rows, parts, strict=True):
         axes = part.subplots(1, len(row), squeeze=False)[0]
@@ -91,26 +104,34 @@ def _curves(evidence: Evidence, panels: list[Panel]) -> Any:
     return figure
 
 
+def _key(evidence: Evidence, panels: list[Panel]) -> str:
+    """What the marks of a figure mean; those that it does not have are left out."""
+    drawn = [(panel, label) for panel in panels for label in labels_of(panel) if evidence.has(panel, label)]
+    kinds = {end_of(evidence.band(panel, label), limits(panel, evidence))[2] for panel, label in drawn}
+    triangle = ", a triangle those that diverge" if "diverges" in kinds else ""
+    return KEY + triangle + ("; hollow: as printed" if any(look_of(label).hollow for _, label in drawn) else "")
+
+
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:
     found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     return list(found.values()), list(found)
 
 
 def _panel(evidence: Evidence, panel: Panel, ax: Any) -> None:
+    shown = limits(panel, evidence)
     for curve in panel.curves:
         if not evidence.has(panel, curve.label):
             continue
         band, look = evidence.band(panel, curve.label), look_of(curve.label)
         ax.fill_between(band.x, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
         ax.plot(band.x, band.median, look.dash, color=look.colour, linewidth=look.width, label=curve.label)
-        last = band.median[np.searchsorted(band.x, min(band.end, band.x[-1]))]
-        marker = "o" if band.certified >= 0.5 else "x"
-        ax.plot(band.end, last, marker, color=look.colour, markersize=6, clip_on=True)
+        x, y, kind = end_of(band, shown)
+        inside = "white" if look.hollow else look.colour
+        ax.plot(x, y, MARKS[kind], color=look.colour, markerfacecolor=inside, markersize=6, zorder=4)
     if panel.axis == "queries":
         ax.set_xscale("log")
         ax.set_xlim(left=first_query(panel, evidence))
-    low, high = limits(panel, evidence)
-    ax.set_ylim(low, high)
+    ax.set_ylim(*shown)
     ax.set_title(panel.title, fontsize=10)
     ax.set_xlabel(axis_title(panel.axis))
     ax.grid(alpha=0.25)
@@ -126,9 +147,19 @@ def grid_values(evidence: Evidence, panel: Panel) -> np.ndarray:
     return np.array(left).reshape(len(every), -1)
 
 
+def printed_pair(evidence: Evidence, panel: Panel) -> tuple[int, float] | None:
+    """T and rho of the table for the octopus of this dimension, if it was run."""
+    for one in evidence.figure("octopus", "plain"):
+        row = next((curve.row for curve in one.curves if curve.label == "RSPI"), None)
+        if one.d == panel.d and row is not None and row.every and row.shrink:
+            return row.every, row.shrink
+    return None
+
+
 def _grid(evidence: Evidence, panels: list[Panel]) -> Any:
-    figure = _new(4.1 * len(panels), 3.8, CAPTIONS["rspi-grid"])
-    figure.suptitle(CAPTIONS["rspi-grid"], fontsize=11)
+    from matplotlib.patches import Rectangle
+
+    figure = _new(4.1 * len(panels), 4.0, CAPTIONS["rspi-grid"], GRID_KEY)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     every, shrink = sorted({pair[0] for pair in GRID}), sorted({pair[1] for pair in GRID})
     for panel, ax in zip(panels, axes, strict=True):
@@ -137,6 +168,10 @@ def _grid(evidence: Evidence, panels: list[Panel]) -> Any:
         middle = (values.min() + values.max()) / 2
         for (i, j), value in np.ndenumerate(values):
             ax.text(j, i, f"{value:.3g}", ha="center", va="center", color="white" if value > middle else "black")
+        pair = printed_pair(evidence, panel)
+        if pair is not None:
+            corner = (shrink.index(pair[1]) - 0.47, every.index(pair[0]) - 0.47)
+            ax.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor="#D55E00", linewidth=3))
         ax.set_xticks(range(len(shrink)), [str(s) for s in shrink])
         ax.set_yticks(range(len(every)), [str(t) for t in every])
         ax.set_xlabel("rho_sigma1")

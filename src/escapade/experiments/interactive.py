@@ -9,11 +9,14 @@ import numpy as np
 
 from .catalogue import GRID
 from .evidence import Evidence
-from .figures import first_query, grid_values, limits
+from .figures import end_of, first_query, grid_values, limits, printed_pair
 from .look import axis_title, look_of
 from .panels import Panel
 
 CONFIG = {"displaylogo": False, "responsive": True}
+MARKS = {"certified": "circle", "other": "x", "diverges": "triangle-up"}
+NARROWEST = 230
+"""Pixels of a panel; a narrower window scrolls."""
 
 
 def row_html(evidence: Evidence, panels: list[Panel]) -> str:
@@ -36,13 +39,14 @@ def row_html(evidence: Evidence, panels: list[Panel]) -> str:
             figure.update_xaxes(title=title, row=1, col=column, **log)
         else:
             figure.update_xaxes(title=title, row=1, col=column)
-        figure.update_yaxes(range=list(limits(panel, evidence)), row=1, col=column)
+        plain = {"exponentformat": "none", "separatethousands": True}
+        figure.update_yaxes(range=list(limits(panel, evidence)), row=1, col=column, **plain)
     figure.update_yaxes(title="f", row=1, col=1)
     figure.update_layout(
         template="plotly_white", height=450, margin={"l": 60, "r": 20, "t": 75, "b": 110},
         legend={"orientation": "h", "y": -0.28, "x": 0.5, "xanchor": "center"}, hovermode="closest",
     )  # fmt: skip
-    return _html(figure)
+    return _html(figure, panels)
 
 
 def _traces(evidence: Evidence, panel: Panel, label: str, legend: bool) -> list[Any]:
@@ -50,15 +54,15 @@ def _traces(evidence: Evidence, panel: Panel, label: str, legend: bool) -> list[
 
     band, look = evidence.band(panel, label), look_of(label)
     x, edge = _short(band.x), np.concatenate([band.high, band.low[::-1]])
-    mark = "circle" if band.certified >= 0.5 else "x"
-    last = band.median[np.searchsorted(band.x, min(band.end, band.x[-1]))]
+    end, last, kind = end_of(band, limits(panel, evidence))
+    mark = MARKS[kind] + ("-open" if look.hollow and kind != "other" else "")
     shared = {"legendgroup": label, "name": label}
     return [
         Scatter(x=x + x[::-1], y=_short(edge), fill="toself", fillcolor=look.fill(), line={"width": 0},
                 hoverinfo="skip", showlegend=False, **shared),
         Scatter(x=x, y=_short(band.median), mode="lines", showlegend=legend,
                 line={"color": look.colour, "dash": look.plotly, "width": look.width}, **shared),
-        Scatter(x=[band.end], y=_short(np.array([last])), mode="markers", showlegend=False,
+        Scatter(x=[end], y=_short(np.array([last])), mode="markers", showlegend=False,
                 marker={"color": look.colour, "symbol": mark, "size": 8}, **shared),
     ]  # fmt: skip
 
@@ -83,12 +87,20 @@ def grid_html(evidence: Evidence, panels: list[Panel]) -> str:
             texttemplate="%{text}", colorscale="Cividis", reversescale=True, showscale=False,
         )  # fmt: skip
         figure.add_trace(heat, row=1, col=column)
+        pair = printed_pair(evidence, panel)
+        if pair is not None:
+            i, j = every.index(pair[0]), shrink.index(pair[1])
+            box = {"x0": j - 0.47, "x1": j + 0.47, "y0": i - 0.47, "y1": i + 0.47}
+            figure.add_shape(type="rect", line={"color": "#D55E00", "width": 3}, row=1, col=column, **box)
         figure.update_xaxes(title="rho_sigma1", type="category", row=1, col=column)
-        figure.update_yaxes(type="category", row=1, col=column)
+        figure.update_yaxes(type="category", autorange="reversed", ticks="outside", row=1, col=column)
     figure.update_yaxes(title="T_sigma1", row=1, col=1)
     figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 75, "b": 60})
-    return _html(figure)
+    return _html(figure, panels)
 
 
-def _html(figure: Any) -> str:
-    return str(figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+def _html(figure: Any, panels: list[Panel]) -> str:
+    figure.update_annotations(font_size=14)
+    name = "".join(c if c.isalnum() else "-" for c in f"plot {panels[0].figure} {panels[0].title}")
+    plot = figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG, div_id=name)
+    return f"<div class='wide'><div style='min-width: {NARROWEST * len(panels)}px'>{plot}</div></div>"

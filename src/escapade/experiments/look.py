@@ -9,11 +9,12 @@ from .evidence import AS_PRINTED
 
 @dataclass(frozen=True)
 class Look:
-    """A colour, a dash (matplotlib's and plotly's name for it), and a width."""
+    """A colour, a dash (matplotlib's and plotly's name for it), a width, and whether the mark at the end is hollow."""
 
     colour: str
     dash: str = "-"
     width: float = 1.8
+    hollow: bool = False
 
     @property
     def plotly(self) -> str:
@@ -43,9 +44,9 @@ LOOKS = {
 
 
 def look_of(label: str) -> Look:
-    """A curve as printed has its method's colour, dotted."""
+    """A curve as printed has its method's colour, dotted, with a hollow mark at its end."""
     plain = LOOKS.get(label.removesuffix(AS_PRINTED), Look("#555555"))
-    return Look(plain.colour, ":", 1.4) if label.endswith(AS_PRINTED) else plain
+    return Look(plain.colour, ":", 1.4, hollow=True) if label.endswith(AS_PRINTED) else plain
 
 
 def axis_title(axis: str) -> str:

@@ -12,7 +12,7 @@ from .catalogue import GRID
 from .claims import FAILS, HOLDS, ONLY_IF, Verdict
 from .evidence import Evidence, shown
 from .failures import Failure
-from .figures import CAPTIONS, grid_values, rows_of
+from .figures import CAPTIONS, GRID_KEY, grid_values, printed_pair, rows_of
 from .interactive import grid_html, row_html
 from .panels import Panel
 from .records import Record
@@ -24,7 +24,7 @@ h1 { font-size: 1.7em; } h2 { font-size: 1.3em; margin-top: 2.2em; border-bottom
 h3 { font-size: 1.05em; margin-bottom: 0.3em; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 0.3em 0.7em; border-bottom: 1px solid #e2e2e2; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .answer { font-weight: 600; padding: 0.1em 0.5em; border-radius: 0.3em; white-space: nowrap; }
 .holds { background: #cfe8f7; } .onlyif { background: #fdeecb; } .fails { background: #f7d9cc; }
 .notrun { background: #e8e8e8; }
@@ -71,8 +71,13 @@ def _head(evidence: Evidence, quick: bool) -> str:
         "<h1>Zeroth-order negative curvature finding: the paper's figures, run again</h1>"
         "<p>H. Zhang, H. Xiong and B. Gu, <em>Zeroth-Order Negative Curvature Finding: Escaping Saddle Points without "
         "Gradients</em>, NeurIPS 2022. Every curve is the median of the seeds, with a band from the quantile 0.1 to "
-        "0.9. It ends in a dot where most runs were certified, and in a cross where not. <code>auto</code> is this "
+        "0.9. It ends in a dot where most runs were certified, in a cross where not, and in a triangle where it leaves "
+        "the picture upwards. Dotted curves, with hollow dots and triangles, are rows of the tables exactly as "
+        "printed; beside each stands the curve with what was used instead. <code>auto</code> is this "
         "library's default, with no setting given. Verdicts are computed from the runs.</p>"
+        "<p>A run has left the start where f has fallen by half of nu on the octopus (nu is the drop between saddles) "
+        "and by a hundredth of the whole drop elsewhere. It has reached the minimum where f is within a hundredth of "
+        "nu, or of the whole drop, of the least value.</p>"
         f"{smaller}<p>{escape(_certificates(evidence))} {escape(stack)}.</p>"
     )
 
@@ -82,7 +87,9 @@ def _certificates(evidence: Evidence) -> str:
     runs = [(p, run) for p in evidence.panels for curve in p.curves for run in evidence.runs(p, curve.label)]
     given = [(panel, run) for panel, run in runs if run.certified]
     false = sum(refuted(panel, run) for panel, run in given)
-    return f"{len(runs):,} runs; {len(given):,} certificates, of which exact derivatives refute {false}."
+    seeds = len({run.seed for _, run in runs})
+    many = f"{seeds} seed{'s' if seeds != 1 else ''}"
+    return f"{len(runs):,} runs with {many}; {len(given):,} certificates, of which exact derivatives refute {false}."
 
 
 def refuted(panel: Panel, run: Record) -> bool:
@@ -140,7 +147,8 @@ def _figure(evidence: Evidence, name: str, verdicts: Sequence[Verdict]) -> str:
     block = [f"<h2 id='{name}'>{escape(CAPTIONS[name])}</h2>"]
     block += [_claim(verdict) for verdict in verdicts if verdict.figure == name]
     if name == "rspi-grid":
-        return "\n".join([*block, grid_html(evidence, panels), _best_of_grid(evidence, panels)])
+        key = f"<p>{GRID_KEY[0].upper()}{escape(GRID_KEY[1:])}.</p>"
+        return "\n".join([*block, key, grid_html(evidence, panels), _best_of_grid(evidence, panels)])
     rows = [row_html(evidence, row) for row in rows_of(panels)]
     return "\n".join([*block, *rows, _table(evidence, panels)])
 
@@ -149,14 +157,11 @@ def _best_of_grid(evidence: Evidence, panels: list[Panel]) -> str:
     """The best pair of each grid, and the place of the printed one."""
     parts = []
     for panel in panels:
-        printed = next(
-            (curve.row for one in evidence.panels if (one.figure, one.form, one.d) == ("octopus", "plain", panel.d)
-             for curve in one.curves if curve.label == "RSPI"), None,
-        )  # fmt: skip
+        printed = printed_pair(evidence, panel)
         order = [pair for _, pair in sorted(zip(grid_values(evidence, panel).ravel(), GRID, strict=True))]
-        if printed is not None and printed.every and printed.shrink:
-            place = 1 + order.index((printed.every, printed.shrink))
-            (every, shrink), row = order[0], f"T = {printed.every}, rho = {printed.shrink}"
+        if printed is not None:
+            place = 1 + order.index(printed)
+            (every, shrink), row = order[0], f"T = {printed[0]}, rho = {printed[1]}"
             parts.append(
                 f"{panel.title}: best T = {every}, rho = {shrink}; printed {row}, place {place} of {len(order)}"
             )
@@ -177,14 +182,11 @@ def _table(evidence: Evidence, panels: list[Panel]) -> str:
                 f"{sum(r.certified for r in runs)} of {len(runs)}" + (f", {false} FALSE" if false else ""),
                 ", ".join(dict.fromkeys(r.verdict for r in runs)),
             )
-            body = "".join(f"<td class='number'>{escape(cell)}</td>" for cell in cells)
+            body = "".join(f"<td class='number'>{escape(cell)}</td>" for cell in cells[:-1]) + f"<td>{cells[-1]}</td>"
             lines.append(f"<tr><td>{escape(panel.title)}</td><td>{escape(label)}</td>{body}</tr>")
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in ("panel", "method", "left the start", "reached the minimum", "queries in all", "iterates",
-                     "certified", "certificates")
-    )  # fmt: skip
+    numbers = ("left the start", "reached the minimum", "queries in all", "iterates", "certified")
+    head = "<th>panel</th><th>method</th>" + "".join(f"<th class='number'>{name}</th>" for name in numbers)
     return (
         "<details><summary>numbers of every curve (medians; times in queries)</summary><div class='wide'><table>"
-        f"<tr>{head}</tr>{''.join(lines)}</table></div></details>"
+        f"<tr>{head}<th>answers of the certificate</th></tr>{''.join(lines)}</table></div></details>"
     )
