@@ -13,7 +13,7 @@ from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import FLAT
-from .curvature.newton import newton_contracts
+from .curvature.newton import settles
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
@@ -106,7 +106,7 @@ class Certifier:
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
             try:
-                settled = newton_contracts(here, self._step)
+                settled = settles(here, certificate.radius, self._step)
             except BudgetExhausted:
                 settled = False
             if not settled:

@@ -30,7 +30,7 @@ def dense_hessian(here: Neighbourhood, order: int = 2, factor: float = 1.0) -> D
     Entry ij is (f(x + h_i e_i + h_j e_j) + f(x - h_i e_i - h_j e_j) - f(x ± h_i e_i) - f(x ± h_j e_j) + 2 f(x)) / 2:
     all odd terms of the error cancel. Order 4 extrapolates from two steps.
 
-    Queries: d*(d - 1) or 2*d*(d - 1) for order 2 or 4, and 2*d for a row not yet known
+    Queries: d*(d - 1) or 2*d*(d - 1) for order 2 or 4, and d for each row not yet known
     """
     scaled = _at(here, factor)
     if order == 4:
@@ -42,8 +42,8 @@ def dense_hessian(here: Neighbourhood, order: int = 2, factor: float = 1.0) -> D
 
 def _at(here: Neighbourhood, factor: float) -> Matrix:
     d, f = here.d, here.f.tagged("curvature")
-    plus, minus = here.row(factor)
-    even = plus + minus
+    here.take_rows(factor, -factor)
+    even = here.row(factor) + here.row(-factor)
     a = np.zeros((d, d))
     if d > 1:
         h = like(factor * here.steps * here.unit, here.x)

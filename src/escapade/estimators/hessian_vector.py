@@ -19,7 +19,7 @@ import numpy as np
 from .._array import Array, epsilon, like, norm, to_numpy
 from ..oracle import Oracle, axes, point
 from .neighbourhood import Neighbourhood, Vector
-from .steps import LONGEST, TRUNCATION_SAFETY
+from .steps import LONGEST, TRUNCATION_SAFETY, reach
 
 Order = Literal[1, 2, 4]
 
@@ -60,7 +60,7 @@ class Products:
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
         here = self.here
-        return factor * float(np.median(here.steps / self.metric)) * min(math.sqrt(here.d), 8.0)
+        return factor * float(np.median(here.steps / self.metric)) * reach(here.d)
 
     def __call__(self, q: Vector) -> Vector:
         """The product with a unit vector q.
@@ -102,7 +102,7 @@ class Products:
         z = here.moved(self.metric * q, h)
         mu = like(sign * factor * here.steps * here.unit, here.x)
         values = here.f.tagged("curvature")(axes(z, mu) + point(z))
-        base = here.row(factor)[0 if sign > 0 else 1]
+        base = here.row(sign * factor)
         product: Vector = (values[:-1] - values[-1] - base + here.f0) / (h * sign * factor * here.steps)
         return product
 
@@ -128,7 +128,7 @@ class Products:
         """How far the product with q is from a symmetric one at twice the steps, times a safety factor: as far as
         values can tell, a bound on its truncation error.
 
-        Queries: 2*d + 2 or 4*d + 4, and 2*d for a row not yet known
+        Queries: 2*d + 2 or 4*d + 4, and d for each row not yet known
         """
         twice = self.even(q, 2 * self.factor)[0]
         return TRUNCATION_SAFETY * float(np.linalg.norm(twice - product))

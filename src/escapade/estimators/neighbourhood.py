@@ -14,7 +14,10 @@ from ..oracle import Oracle, few_axes, point, some_axes
 from . import noise as noise_
 from .noise import Noise
 from .rows import Interval, Rows, Vector
-from .steps import curvature_steps, longest, power_of_two
+from .steps import against_noise, curvature_steps, longest, power_of_two, reach
+
+NEAR, AROUND = (1.0, -1.0, -2.0), (1.0, -1.0, -2.0, 2.0)
+"""The rows that are taken where noise is small, and where it lengthens the steps, so that every value helps."""
 
 GROUP = 8
 """So many coordinates of different curvatures are looked at together, for structure below their steps."""
@@ -36,6 +39,12 @@ class Neighbourhood(Rows):
     _table: Vector = field(default_factory=lambda: np.zeros(0))
     _unit: float = 0.0
 
+    @property
+    def reach(self) -> float:
+        """How far the looks along the softest directions go; those along all coordinates, and products, go half as
+        far."""
+        return 2 * float(np.min(self.steps)) * reach(self.d)
+
     @classmethod
     def measure(
         cls,
@@ -47,14 +56,14 @@ class Neighbourhood(Rows):
         x_scale: Any = None,
         rng: np.random.Generator,
     ) -> Neighbourhood:
-        """Look around x: its value, the noise there (unless given), two central rows, and whether those are short.
+        """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
         With noise=None rounding is assumed, and checked: a difference table that shows more, or values that are all
         multiples of a larger unit, are believed. Steps on which nothing changes at all are lengthened; steps longer
         than the structure of f are cut.
 
-        Queries: 4*d + 26, or 4*d + 17 if the noise is given; 4 more each time a coordinate is cut, 4 for every 8
-        coordinates if their curvatures differ, and the rows again if all steps are changed
+        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 4 for
+        every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
@@ -86,8 +95,9 @@ class Neighbourhood(Rows):
             self.steps = np.minimum(stretch * fitting, most)
             self._rows.clear()
             try:
-                self.take_rows(1.0, 2.0)
-                change = np.abs(np.concatenate([*self.row(1.0), *self.row(2.0)]) - self.f0)
+                quiet = against_noise(self.noise.level, self.curvtol) <= epsilon(self.x) ** 0.25
+                self.take_rows(*(NEAR if quiet else AROUND))
+                change = np.abs(np.concatenate([*self._rows.values()]) - self.f0)
             except NonFiniteValue as error:
                 lost = error
                 if last:
@@ -119,7 +129,7 @@ class Neighbourhood(Rows):
         return not (np.all(smooth) and np.any(change))
 
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
-        seen = np.concatenate([self._table, *(part for row in self._rows.values() for part in row)])
+        seen = np.concatenate([self._table, *self._rows.values()])
         floor = noise_.rounding(self.x, float(np.max(np.abs(seen))), self.f.precision)
         if known is not None:
             return known if known.level > floor else Noise(floor, "rounding")
@@ -223,17 +233,16 @@ class Neighbourhood(Rows):
         multiplies the noise by 16, which is done only while noise stays small beside what is measured.
         """
         for _ in range(8):
-            one, two = self.second_differences(1.0), self.second_differences(2.0) / 4
-            reference = np.abs(one) + self.curvtol * self.steps**2
+            reference = np.abs(self.second_differences()) + self.curvtol * self.steps**2
             room = 64 * self.noise.level <= 0.003 * reference
-            which = np.flatnonzero((np.abs(two - one) > 0.05 * reference + 8 * self.noise.level) & room)
+            which = np.flatnonzero((self.uneven() > 0.05 * reference + 8 * self.noise.level) & room)
             if len(which) == 0:
                 return
             self.steps[which] /= 4
-            for k, (plus, minus) in self._rows.items():
-                h = like(k * self.steps * self.unit, self.x)
-                values = self.f.tagged("check")(some_axes(self.x, h, which) + some_axes(self.x, -h, which))
-                plus[which], minus[which] = values[: len(which)], values[len(which) :]
+            stencils = [some_axes(self.x, like(k * self.steps * self.unit, self.x), which) for k in self._rows]
+            values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
+            for row, part in zip(self._rows.values(), np.split(values, len(stencils)), strict=True):
+                row[which] = part
 
 
 def as_scale(x_scale: Any, x: Array) -> Vector:

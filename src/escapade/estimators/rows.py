@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
-from ..oracle import Oracle, central, point
+from ..oracle import Oracle, axes, point
 from .noise import Noise
 from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two
 
@@ -34,7 +34,7 @@ class Interval:
 
 @dataclass
 class Rows:
-    """f around x: the value there, the noise, and central rows f(x ± k steps_i e_i) kept by their factor k."""
+    """f around x: the value there, the noise, and rows f(x + k steps_i e_i) kept by their factor k, of either sign."""
 
     f: Oracle
     x: Array
@@ -43,17 +43,17 @@ class Rows:
     f0: float
     noise: Noise
     steps: Vector
-    _rows: dict[float, tuple[Vector, Vector]] = field(default_factory=dict)
+    _rows: dict[float, Vector] = field(default_factory=dict)
 
     @property
     def d(self) -> int:
         """The dimension."""
         return int(self.x.shape[0])
 
-    def row(self, k: float) -> tuple[Vector, Vector]:
-        """f(x + k steps_i e_i) and f(x - k steps_i e_i) for all i.
+    def row(self, k: float) -> Vector:
+        """f(x + k steps_i e_i) for all i.
 
-        Queries: 2*d the first time, none after
+        Queries: d the first time, none after
         """
         self.take_rows(k)
         return self._rows[k]
@@ -61,48 +61,61 @@ class Rows:
     def take_rows(self, *factors: float) -> None:
         """Those of these rows that are not known yet, in one round.
 
-        Queries: 2*d for each of them
+        Queries: d for each of them
         """
         missing = [k for k in factors if k not in self._rows]
         if missing:
-            stencils = [central(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
+            stencils = [axes(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
-            for k, row in zip(missing, np.split(values, len(missing)), strict=True):
-                self._rows[k] = (row[: self.d], row[self.d :])
+            self._rows.update(zip(missing, np.split(values, len(missing)), strict=True))
 
     def gradient(self) -> tuple[Vector, float]:
-        """The gradient, extrapolated from two rows, and a bound on the norm of its error.
+        """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
 
         Where truncation is far above the noise, shorter rows are taken.
 
-        Queries: 0, or 4*d the first time shorter rows are needed
+        Queries: 0, or 3*d the first time shorter rows are needed
         """
         for k in (1.0, 0.125):
-            (p1, m1), (p2, m2) = self.row(k), self.row(2 * k)
-            g1, g2 = (p1 - m1) / (2 * k * self.steps), (p2 - m2) / (4 * k * self.steps)
-            # (4 g1 - g2) / 3 is wrong by O(h^4) where f is smooth, and by |g2 - g1| 2/3 at a jump of the curvature.
-            truncation = float(np.linalg.norm((g2 - g1) * 2 / 3))
-            noise = 1.5 * self.noise.norm(self.d) * float(np.linalg.norm(1 / (k * self.steps))) / math.sqrt(self.d)
-            if truncation <= 100 * noise or truncation <= 1e-3 * float(np.linalg.norm(g1)):
+            h, third = k * self.steps, self.third_differences(k)
+            # Wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x.
+            g = (self.row(k) - self.row(-k)) / (2 * h) - third / (6 * h)
+            truncation = float(np.linalg.norm(third / (3 * h)))
+            factor = 1.5 if self._symmetric(k) else 1.9
+            noise = factor * self.noise.norm(self.d) * float(np.linalg.norm(1 / h)) / math.sqrt(self.d)
+            if truncation <= 100 * noise or truncation <= 1e-3 * float(np.linalg.norm(g)):
                 break
-        return (4 * g1 - g2) / 3, truncation + noise
+        return g, truncation + noise
+
+    def _symmetric(self, k: float) -> bool:
+        return 2 * k in self._rows
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
-        plus, minus = self.row(k)
-        return plus + minus - 2 * self.f0
+        return self.row(k) + self.row(-k) - 2 * self.f0
+
+    def third_differences(self, k: float = 1.0) -> Vector:
+        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if f is known at
+        twice the steps on both, else over [-2h, h]."""
+        plus, minus, back = self.row(k), self.row(-k), self.row(-2 * k)
+        if self._symmetric(k):
+            return (self.row(2 * k) - back) / 2 - (plus - minus)
+        return plus - back + 3 * (minus - self.f0)
+
+    def uneven(self) -> Vector:
+        """How much second differences change when they are taken at twice the steps, or else one step aside."""
+        if self._symmetric(1.0):
+            return np.abs(self.second_differences(2.0) / 4 - self.second_differences(1.0))
+        return np.abs(self.third_differences())
 
     def diagonal(self) -> tuple[Vector, Vector]:
         """The diagonal of the Hessian, and a bound on the error of each entry."""
-        one, two = self.second_differences(1.0), self.second_differences(2.0) / 4
-        error = TRUNCATION_SAFETY * np.abs(two - one) + 4 * self.noise.norm(1)
-        return one / self.steps**2, error / self.steps**2
+        error = TRUNCATION_SAFETY * self.uneven() + 4 * self.noise.norm(1)
+        return self.second_differences() / self.steps**2, error / self.steps**2
 
     def third_derivative(self) -> float:
-        """The largest third derivative seen along a coordinate (from odd differences at two steps)."""
-        (p1, m1), (p2, m2) = self.row(1.0), self.row(2.0)
-        odd = (p2 - m2) / 2 - (p1 - m1)
-        return float(np.max(np.abs(odd / self.steps**3)))
+        """The largest third derivative seen along a coordinate."""
+        return float(np.max(np.abs(self.third_differences() / self.steps**3)))
 
     # Other looks
 

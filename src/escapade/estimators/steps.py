@@ -83,9 +83,14 @@ def curvature_steps(
     the coordinate resolves.
     """
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
-    h = max(epsilon(x) ** 0.25, math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol)))
+    h = max(epsilon(x) ** 0.25, against_noise(eta, curvtol))
     h = np.maximum(h, RESOLVED * epsilon(x) * y)
     return power_of_two(np.minimum(h, longest(x, unit)) * unit)
+
+
+def against_noise(eta: float, curvtol: float) -> float:
+    """The shortest step of a second difference that keeps noise below its share of the curvature tolerance."""
+    return math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol))
 
 
 def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,6 +100,11 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     y = np.abs(to_numpy(x).astype(np.float64)) / unit
     return np.asarray(np.maximum(LONGEST, 4 * RESOLVED * epsilon(x) * y))
+
+
+def reach(d: int) -> float:
+    """How far a difference along a direction of all d coordinates steps, beside those along one of them."""
+    return min(math.sqrt(d), 8.0)
 
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:

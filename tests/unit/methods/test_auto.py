@@ -67,8 +67,18 @@ def test_sr1_recovers_a_quadratic():
     model = Model.diagonal_of(np.ones(6))
     for _ in range(9):
         s = rng.standard_normal(6)
-        model.secant(s, H @ s, 0.0, exact=True)
+        model.secant(s, H @ s, 0.0)
     np.testing.assert_allclose(model.B, H, atol=1e-6)
+
+
+def test_exact_products_are_kept_one_beside_the_other():
+    rng = np.random.default_rng(1)
+    H = rng.standard_normal((6, 6))
+    H, Q = H + H.T, np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    model = Model.diagonal_of(np.ones(6))
+    for k in range(6):
+        model.secant(Q[:, k], H @ Q[:, k], 0.0, exact=True)
+        np.testing.assert_allclose(model.B @ Q[:, : k + 1], H @ Q[:, : k + 1], atol=1e-12)
 
 
 def test_a_secant_below_the_noise_changes_nothing():

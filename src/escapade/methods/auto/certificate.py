@@ -26,6 +26,9 @@ from .model import Matrix, Model
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
 
+EXTRA = 2
+"""Products that may be spent on "minimum", after those that the certificate needs."""
+
 SHORTEST = 1 / 64
 """The step of forward products along q is shortened to this share, at most."""
 
@@ -173,7 +176,7 @@ class Informed(Finder):
             return None
         error = noise + products.truncation(*first.critical())
         enough = limits.threshold(limits.aim)
-        if first.bound(0.0, error) >= enough > 1.25 * first.terms(0.0)[1] * error:  # a product more, not a start more
+        if enough > 1.25 * first.terms(0.0)[1] * error:  # a product more, not a start more
             finding, done = self._advance(first, error, enough)
             if done:
                 return finding
@@ -210,28 +213,33 @@ class Informed(Finder):
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
         """Run until the first term is out of the way, or a Ritz value shows a direction: (finding or None, True)."""
-        products, extra = process.products, 2
-        wanted = self._wanted(products.here)
-        while not process.complete:
+        products, extra = process.products, EXTRA
+        while not process.complete and self._lacking(process, error, threshold, extra):
+            extra -= bool(process.alpha) and process.bound(0.0, error) < threshold
             process.advance()
             v, curvature = self._lowest(process)
             if curvature <= -0.75 * self.delta:
                 reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"
                 finding = self.confirm(products.here, v, products.shift + self.delta, reason)
                 return (finding if finding.found else None), True
-            first, second, _ = process.terms(0.0)
-            if first < max(0.95 * threshold - second * error, second * error):
-                floor = process.level(error, threshold) - self.delta
-                if extra == 0 or curvature <= 2 * wanted or floor >= wanted or first < second * error / 4:
-                    return None, False
-                extra -= 1
         return None, False
 
-    def _wanted(self, here: Neighbourhood) -> float:
+    def _lacking(self, process: Process, error: float, threshold: float, extra: int) -> bool:
+        """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""
+        first, second, _ = process.terms(0.0) if process.alpha else (math.inf, 0.0, None)
+        if first >= max(0.95 * threshold - second * error, second * error):
+            return True
+        wanted = self._wanted(process.products)
+        floor = process.level(error, threshold) - self.delta
+        worth = self._lowest(process)[1] > 2 * wanted and first >= second * error / 4
+        return extra > 0 and floor < wanted and worth
+
+    def _wanted(self, products: Products) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""
+        here = products.here
         g, error = here.gradient()
-        size = float(np.linalg.norm(g)) + error
-        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * here.third_derivative() * size)))
+        size, third = float(np.linalg.norm(g)) + error, max(products.third, here.third_derivative())
+        return 1.2 * max(2 * size / here.reach, float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""

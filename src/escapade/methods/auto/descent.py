@@ -11,6 +11,7 @@ import numpy as np
 from ..._array import epsilon
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
+from ...estimators.steps import reach
 from .gradient import FEW, Differences, Point
 from .model import Model
 from .step import Region, Tried
@@ -49,6 +50,8 @@ class Descent:
     """Steps since the last escape."""
     polished: int = 0
     """Those of them with a gradient within the tolerance."""
+    wary: bool = False
+    """Whether a step was thought the last, and was not."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -102,10 +105,10 @@ class Descent:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
         size = float(np.linalg.norm(p.g))
-        if max(self.shrunk) * size <= 0.7 * self.epsilon and max(self.shrunk) * size <= self._aim(p):
+        if self._foreseen(p, sum(self.shrunk) / 2 * size):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
-            self.shrunk = (1.0, 1.0)
-            return q  # foreseen: the certificate measures it
+            q.foreseen, self.shrunk = True, (1.0, 1.0)
+            return q  # the certificate measures it
         before = self.model.diagonal
         ask.forward(q, before)
         self.shrunk = (self.shrunk[1], float(np.linalg.norm(q.g)) / size)
@@ -131,6 +134,8 @@ class Descent:
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
         that is easy to improve on."""
+        if p.foreseen:
+            return True
         size = float(np.linalg.norm(p.g))
         if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
             return size <= self.ask.blur(p)
@@ -138,18 +143,26 @@ class Descent:
         if size <= close or self.polished > POLISH:
             return True
         self.polished += 1
-        return size > 30 * close
+        return size > 2 * close
+
+    def _foreseen(self, p: Point, size: float) -> bool:
+        """Whether a step from p that leaves a gradient of this size is the last."""
+        if self.wary or size > 0.7 * self.epsilon:
+            return False
+        if size > self._aim(p):
+            self.mend(p)
+        return size <= self._aim(p)
 
     def _aim(self, p: Point) -> float:
         """The gradient that a last step should lead to."""
-        close = self._close(p)
-        return close if 0.5 * self.epsilon <= 30 * close else 0.7 * self.epsilon
+        close = self._close(p, 0.7)
+        return close if 0.5 * self.epsilon <= 2 * close else 0.7 * self.epsilon
 
-    def _close(self, p: Point) -> float:
+    def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
         of the differences; half the tolerance where the valley is too flat for that."""
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
-            return 0.5 * self.epsilon
-        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
-        return min(max(close, 2 * self.ask.blur(p)), 0.5 * self.epsilon)
+            return share * self.epsilon
+        close = 0.24 * max(low, flat) * float(np.min(self.ask.long(p))) * reach(self.ask.d)
+        return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)

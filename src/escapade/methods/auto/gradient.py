@@ -35,6 +35,8 @@ class Point:
     """Which entries of g rest on one side and the model's diagonal."""
     sharp: bool = False
     """Whether the gradient came from central differences."""
+    foreseen: bool = False
+    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
 
     @property
     def known(self) -> bool:

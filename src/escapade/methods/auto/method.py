@@ -236,8 +236,8 @@ class _Run:
         large = float(np.linalg.norm(g)) - error > self.settings.epsilon
         if self.restarts >= RESTARTS or not (noisier or large):
             return False
-        self.restarts += 1
-        p.g, p.sharp, p.loose = g, not noisier, np.zeros(len(g), dtype=np.bool_)
+        self.restarts, self.descent.wary = self.restarts + 1, p.foreseen or self.descent.wary
+        p.g, p.sharp, p.loose, p.foreseen = g, not noisier, np.zeros(len(g), dtype=np.bool_), False
         if noisier:
             p.f = here.f0
             self.descent.restart(here.diagonal()[0])

@@ -15,6 +15,9 @@ Matrix = NDArray[np.float64]
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
 
+TIGHT = 4.0
+"""The same where both the model and the secant are convex, so that BFGS can take the place of SR1."""
+
 SPREAD = 30.0
 """A diagonal that differs by more than this is the scale of the variables, and kept."""
 
@@ -48,8 +51,8 @@ class Model:
         return float(g @ s + s @ self.B @ s / 2)
 
     def secant(self, s: Vector, y: Vector, error: float, *, exact: bool = False) -> float:
-        """SR1: B + rr' / r's with r = y - Bs, where that is safe; else the curvature along s alone, or, if y is as
-        good as Hs, the least change of B that agrees with it.
+        """SR1: B + rr' / r's with r = y - Bs, where that is safe; else BFGS, or the curvature along s alone. If y is as
+        good as Hs, the least change of B that agrees with it: what earlier, orthogonal products showed is kept.
 
         `error` is the norm of what noise may have done to y; a smaller contradiction is none. Returns how large
         the contradiction was, relative to the curvatures in sight.
@@ -61,29 +64,30 @@ class Model:
         size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
-        slope = float(r @ s)
-        if self._believable(r, s, y, top) and abs(slope) > 1e-8 * size * length:
-            self.B = self.B + np.outer(r, r) / slope
-        elif exact:
+        slope, convex = float(r @ s), min(float(s @ y), float(s @ self.B @ s)) > 1e-3 * top * length**2
+        cap = TIGHT if convex and dpotrf(self.B, lower=1)[1] == 0 else CAP
+        if exact:
             v, r = s / length, r / length
             self.B = self.B + np.outer(r, v) + np.outer(v, r) - float(v @ r) * np.outer(v, v)
-        elif min(float(s @ y), float(s @ self.B @ s)) > 1e-3 * top * length**2:
+        elif self._believable(r, s, y, top, cap) and abs(slope) > 1e-8 * size * length:
+            self.B = self.B + np.outer(r, r) / slope
+        elif convex:
             Bs = self.B @ s
             self.B = self.B + np.outer(y, y) / float(s @ y) - np.outer(Bs, Bs) / float(s @ Bs)
         else:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
-    def _believable(self, r: Vector, s: Vector, y: Vector, top: float) -> bool:
+    def _believable(self, r: Vector, s: Vector, y: Vector, top: float, cap: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
         slope, diagonal = abs(float(r @ s)), np.abs(np.diag(self.B))
         typical = float(np.sort(diagonal)[len(diagonal) // 2])
         if float(diagonal.max()) <= UNEVEN * typical:
-            return slope * CAP * top >= float(r @ r)
+            return slope * cap * top >= float(r @ r)
         weight = 1 / np.sqrt(diagonal + 1e-6 * typical + 1e-100)
         top = max(1.0, float(np.linalg.norm(weight * y)) / float(np.linalg.norm(s / weight)))
-        return slope * CAP * top >= float(np.sum((weight * r) ** 2))
+        return slope * cap * top >= float(np.sum((weight * r) ** 2))
 
     def _residual(self, s: Vector, y: Vector) -> Vector:
         """y - Bs; a first guess gives way to a multiple of the identity where that fits better."""
