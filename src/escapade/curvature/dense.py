@@ -64,6 +64,8 @@ class Dense(Finder):
             return self.undecided("f has structure below the steps of the second differences"), "truncation"
         truncation = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
+        if not np.isfinite(error):
+            return self.undecided("the second differences overflow"), "truncation"
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
         interval = Interval(lower, max(lower, seen.curvature.upper))
         if lower - shift >= -self.delta:

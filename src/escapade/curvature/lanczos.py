@@ -70,6 +70,11 @@ class Process:
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
     @property
+    def overflowed(self) -> bool:
+        """Whether the last product was too large for its square to be a number: f is another function there."""
+        return not math.isfinite(self.beta[-1])
+
+    @property
     def complete(self) -> bool:
         """Whether the space is exhausted: all of R^d, or an invariant subspace."""
         done = len(self.alpha)
@@ -221,6 +226,8 @@ class _Attempt:
         extra = None
         while not process.complete:
             process.advance()
+            if process.overflowed:
+                return finder.undecided("the products overflow"), "truncation"
             v, curvature = process.lowest()
             if curvature <= -0.75 * finder.delta:
                 reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"

@@ -19,6 +19,9 @@ from .steps import against_noise, curvature_steps, longest, power_of_two, reach
 NEAR, AROUND = (1.0, -1.0, -2.0), (1.0, -1.0, -2.0, 2.0)
 """The rows that are taken where noise is small, and where it lengthens the steps, so that every value helps."""
 
+WILD = 1e6
+"""A step over which f changes by so many times its size is no difference step."""
+
 GROUP = 8
 """So many coordinates of different curvatures are looked at together, for structure below their steps."""
 
@@ -87,7 +90,7 @@ class Neighbourhood(Rows):
 
         Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
         """
-        stretch, lost = 1.0, None
+        stretch, lost = np.ones(self.d), None
         self.noise = self._seen_noise(known, auto=auto)
         most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):
@@ -104,6 +107,10 @@ class Neighbourhood(Rows):
                     raise
                 stretch /= 64
                 continue
+            wild = np.max(change.reshape(-1, self.d), axis=0) > WILD * (1 + abs(self.f0))
+            if np.any(wild) and not last:
+                stretch[wild] /= 64
+                continue
             self.flat = not np.any(change) and self._still(rng)
             if self.flat and isinstance(lost, MissingValue):  # the steps were cut to nothing
                 raise lost
@@ -113,7 +120,7 @@ class Neighbourhood(Rows):
             before, self.noise = self.noise, self._seen_noise(known, auto=auto)
             if self.noise.level <= 16 * before.level:
                 return
-            stretch = min(stretch, 1.0)
+            stretch = np.minimum(stretch, 1.0)
 
     def _still(self, rng: np.random.Generator) -> bool:
         """Whether f does not change when all coordinates move at once either, as x_1 x_2 does around 0.

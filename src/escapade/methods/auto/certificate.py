@@ -217,6 +217,8 @@ class Informed(Finder):
         while not process.complete and self._lacking(process, error, threshold, extra):
             extra -= bool(process.alpha) and process.bound(0.0, error) < threshold
             process.advance()
+            if process.overflowed:
+                return None, True
             v, curvature = self._lowest(process)
             if curvature <= -0.75 * self.delta:
                 reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"

@@ -81,13 +81,20 @@ class Model:
     def _believable(self, r: Vector, s: Vector, y: Vector, top: float, cap: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
-        slope, diagonal = abs(float(r @ s)), np.abs(np.diag(self.B))
-        typical = float(np.sort(diagonal)[len(diagonal) // 2])
+        slope, unit = abs(float(r @ s)), self._units()
+        if unit is not None:
+            top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
+            r = unit * r
+        return slope * cap * top >= float(r @ r)
+
+    def _units(self) -> Vector | None:
+        """Units in which the variables have curvatures of one, if in the user's they are very different."""
+        diagonal = np.abs(np.diag(self.B))
+        typical = float(np.sort(diagonal)[(len(diagonal) - 1) // 2])
         if float(diagonal.max()) <= UNEVEN * typical:
-            return slope * cap * top >= float(r @ r)
-        weight = 1 / np.sqrt(diagonal + 1e-6 * typical + 1e-100)
-        top = max(1.0, float(np.linalg.norm(weight * y)) / float(np.linalg.norm(s / weight)))
-        return slope * cap * top >= float(np.sum((weight * r) ** 2))
+            return None
+        units: Vector = 1 / np.sqrt(diagonal + 1e-6 * typical + 1e-100)
+        return units
 
     def _residual(self, s: Vector, y: Vector) -> Vector:
         """y - Bs; a first guess gives way to a multiple of the identity where that fits better."""
@@ -102,10 +109,12 @@ class Model:
         return r
 
     def along(self, v: Vector, curvature: float) -> None:
-        """Correct the curvature along the unit vector v, and nothing else."""
+        """Correct the curvature along the unit vector v, and nothing else (across v, in the units of the variables)."""
         if not abs(curvature) < HUGE:
             return
-        self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(v, v)
+        unit = self._units()
+        w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
+        self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
