@@ -49,12 +49,14 @@ class Process:
     alpha: list[float] = field(default_factory=list)
     beta: list[float] = field(default_factory=list)
     slack: float = 0.0
+    _ritz: tuple[Vector, Vector] | None = None
 
     def advance(self) -> None:
         """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
         q = self.q
         product = self.products(q) if self.head is None or self.basis else self.head
         image = product + self.delta * self.products.metric**2 * q
+        self._ritz = None
         self.basis.append(q)
         self.images.append(image)
         self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
@@ -84,8 +86,10 @@ class Process:
         """Ritz values, and the eigenvectors of T_k as columns."""
         if len(self.alpha) == 1:
             return np.array(self.alpha), np.ones((1, 1))
-        values, vectors = eigh_tridiagonal(self.alpha, self.beta[:-1])
-        return np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
+        if self._ritz is None:
+            values, vectors = eigh_tridiagonal(self.alpha, self.beta[:-1])
+            self._ritz = np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
+        return self._ritz
 
     def lowest(self) -> tuple[Vector, float]:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -118,7 +122,7 @@ class Process:
             low = high - width
             if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
                 return -math.inf
-        for _ in range(60):
+        for _ in range(40):
             middle = (low + high) / 2
             low, high = (middle, high) if self.bound(middle, error) < threshold else (low, middle)
         return low

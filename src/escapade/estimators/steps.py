@@ -109,7 +109,9 @@ def reach(d: int) -> float:
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest power of two to each step."""
-    return np.exp2(np.round(np.log2(h)))
+    part, exponent = np.frexp(h)
+    nearest: NDArray[np.float64] = np.ldexp(1.0, exponent - (part < math.sqrt(0.5)))
+    return nearest
 
 
 def require_resolved(name: str, radius: float, x: Array, magnitude: float, curvature: float) -> None:

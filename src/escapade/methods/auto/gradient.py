@@ -66,6 +66,8 @@ class Differences:
     """The standard deviation of the error of f; 0 for rounding alone."""
     doubt: float = 0.3
     """How wrong the diagonal of the model may be, relatively."""
+    _seen: tuple[tuple[float, float, float], float] = ((0.0, 0.0, 0.0), 0.0)
+    """The last answer of `eta`, which is asked for many times at a point."""
 
     @property
     def d(self) -> int:
@@ -90,7 +92,10 @@ class Differences:
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
-        return max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
+        key = (value, self.level, self.f.precision)
+        if key != self._seen[0]:
+            self._seen = key, max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
+        return self._seen[1]
 
     def value(self, y: Vector, purpose: str = "line search") -> float:
         """f at y; infinite where f is not finite, so that a step there is one that failed.

@@ -64,28 +64,29 @@ class Model:
         size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
-        slope, convex = float(r @ s), min(float(s @ y), float(s @ self.B @ s)) > 1e-3 * top * length**2
-        cap = TIGHT if convex and dpotrf(self.B, lower=1)[1] == 0 else CAP
+        slope, Bs = float(r @ s), y - r
+        convex = min(float(s @ y), float(s @ Bs)) > 1e-3 * top * length**2
         if exact:
             v, r = s / length, r / length
-            self.B = self.B + np.outer(r, v) + np.outer(v, r) - float(v @ r) * np.outer(v, v)
-        elif self._believable(r, s, y, top, cap) and abs(slope) > 1e-8 * size * length:
-            self.B = self.B + np.outer(r, r) / slope
+            half = np.outer(r - 0.5 * float(v @ r) * v, v)
+            self.B = self.B + half + half.T
+        elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top, convex):
+            self.B = self.B + np.outer(r, r / slope)
         elif convex:
-            Bs = self.B @ s
-            self.B = self.B + np.outer(y, y) / float(s @ y) - np.outer(Bs, Bs) / float(s @ Bs)
+            self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
         else:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
-    def _believable(self, r: Vector, s: Vector, y: Vector, top: float, cap: float) -> bool:
+    def _believable(self, r: Vector, s: Vector, y: Vector, top: float, convex: bool) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
         slope, unit = abs(float(r @ s)), self._units()
         if unit is not None:
             top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
             r = unit * r
-        return slope * cap * top >= float(r @ r)
+        size = float(r @ r) / (slope * top)
+        return size <= TIGHT or (size <= CAP and not (convex and dpotrf(self.B, lower=1)[1] == 0))
 
     def _units(self) -> Vector | None:
         """Units in which the variables have curvatures of one, if in the user's they are very different."""
