@@ -86,6 +86,8 @@ def _before(evidence: Evidence, panel: Panel, first: str, second: str, event: st
     times = {name: evidence.median(panel, name, event) for name in (a, b)}
     numbers = "; ".join(f"{name}: {shown(time)}" for name, time in times.items())
     holds = times[a] < times[b]
+    if if_b and times[a] < evidence.median(panel, second + AS_PRINTED, event):
+        if_b = ()  # it holds of the second as printed too
     return Case(f"{first} before {second}, {panel.title}", holds, numbers, if_a + if_b if holds else ())
 
 
