@@ -105,4 +105,5 @@ def test_without_runs_nothing_is_claimed():
 def test_a_claim_that_holds_of_the_printed_rival_too_needs_no_condition():
     found = verdicts(on("PAGD, as printed", "cubic", left=None, reached=None))
     assert found[4].answer == HOLDS  # it never leaves, which is later than anyone
-    assert found[5].answer == ONLY_IF and "PAGD goes on" in found[5].verdict
+    assert found[5].answer == ONLY_IF
+    assert "PAGD goes on" in found[5].verdict

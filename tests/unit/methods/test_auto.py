@@ -9,12 +9,13 @@ import escapade
 from escapade._array import to_numpy
 from escapade.methods import Goal
 from escapade.methods.auto import Auto, auto
-from escapade.methods.auto.certificate import SHARES, Examiner, Informed, preconditioner
+from escapade.methods.auto.certificate import SHARES, Examiner, Informed
 from escapade.methods.auto.escape import parabola, search
 from escapade.methods.auto.gradient import Differences, Point
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
+from escapade.methods.auto.shaped import preconditioner
 from escapade.methods.auto.step import trust_region_step
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
@@ -115,19 +116,19 @@ def test_a_parabola_is_found_from_three_points():
 
 def test_a_line_search_ends_at_the_bottom_and_sees_the_curvature_there():
     ask = differences(lambda x: float(x[0] ** 4 - x[0] ** 2), np.zeros(1))
-    line = search(ask, Point(np.zeros(1), 0.0), np.ones(1), 0.1, 1e-4)
+    line = search(ask, Point(np.zeros(1), 0.0), np.ones(1), 0.1, 1e-4, {0.0: 0.0})
     assert line.t == pytest.approx(math.sqrt(0.5), abs=1e-4)
     assert line.curvature == pytest.approx(4.0, rel=0.1)
 
 
 def test_a_line_without_a_bottom_is_called_so():
     ask = differences(lambda x: -float(x[0]), np.zeros(1))
-    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4).bottomless
+    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4, {0.0: 0.0}).bottomless
 
 
 def test_a_line_that_does_not_fall_is_not_followed():
     ask = differences(lambda x: float(x[0]), np.zeros(1))
-    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4).t == 0.0
+    assert search(ask, Point(np.zeros(1), 0.0), np.ones(1), 1.0, 1e-4, {0.0: 0.0}).t == 0.0
 
 
 def test_a_poll_stops_at_the_first_coordinate_that_curves_down():

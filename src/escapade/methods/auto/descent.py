@@ -105,7 +105,7 @@ class Descent:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
         size = float(np.linalg.norm(p.g))
-        if self._foreseen(p, sum(self.shrunk) / 2 * size):
+        if self._foreseen(p, max(self.shrunk) * size):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q  # the certificate measures it

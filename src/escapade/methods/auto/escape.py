@@ -28,14 +28,30 @@ class Line:
     bottomless: bool = False
 
 
-def search(ask: Differences, p: Point, v: Vector, guess: float, gtol: float) -> Line:
+def leave(ask: Differences, p: Point, v: Vector, guess: float, gtol: float, *, compare: bool) -> Line:
+    """Search along v; or, with v reversed in place, along the other side: where f falls there alone, or, if the two
+    are to be compared, is lower there.
+
+    Queries: those of `search`, 1 to compare, and as many again where f does not fall along v
+    """
+    seen = {0.0: p.f}
+    if compare:
+        ahead, behind = ask.value(p.y + guess * v, "escape"), ask.value(p.y - guess * v, "escape")
+        v *= -1 if behind < ahead else 1
+        seen[guess] = min(ahead, behind)
+    line = search(ask, p, v, guess, gtol, seen)
+    if line.t > 0.0:
+        return line
+    v *= -1
+    return search(ask, p, v, guess, gtol, {0.0: p.f})
+
+
+def search(ask: Differences, p: Point, v: Vector, guess: float, gtol: float, seen: dict[float, float]) -> Line:
     """Go along v from p, from `guess` on: shorter while f does not fall, further while it falls faster; then parabolas,
-    until the slope is small beside `gtol`.
+    until the slope is small beside `gtol`. `seen` are values that are known, by how far along v they lie.
 
     Queries: 2 or more for the bracket, at most 8 for the parabolas
     """
-    seen: dict[float, float] = {0.0: p.f}
-
     def at(t: float) -> float:
         if t not in seen:
             seen[t] = ask.value(p.y + t * v, "escape")

@@ -16,7 +16,7 @@ from ...trace import Iterate, Move
 from ..base import Iterates
 from .certificate import Examiner
 from .descent import Descent
-from .escape import Line, search
+from .escape import Line, leave
 from .gradient import FEW, Differences, Point
 from .model import Model
 from .poll import poll
@@ -148,11 +148,11 @@ class _Run:
     # Escape
 
     def _leave(self, p: Point, v: Vector) -> Line:
-        """Go along v or -v, whichever does not rise, to the bottom of the valley."""
+        """Go along v or -v, whichever does not rise, or the first time leads lower, to the bottom of the valley."""
         if p.known and float(p.g @ v) > 0:
             v *= -1
         guess = self.length or 0.5 * float(np.linalg.norm(p.scale * v))
-        line = search(self.ask, p, v, guess, self.settings.epsilon)
+        line = leave(self.ask, p, v, guess, self.settings.epsilon, compare=self.escapes == 0)
         self.futile += line.t == 0.0
         self.escapes += 1
         self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
@@ -233,11 +233,13 @@ class _Run:
         if here.noise.source != "rounding":
             self.ask.level = max(self.ask.level, here.noise.level)
         noisier = self.ask.eta(p.f) > NOISIER * before
-        large = float(np.linalg.norm(g)) - error > self.settings.epsilon
+        size, epsilon = float(np.linalg.norm(g)), self.settings.epsilon
+        large = size - error > epsilon or size + error > epsilon > 10 * error
         if self.restarts >= RESTARTS or not (noisier or large):
             return False
         self.restarts, self.descent.wary = self.restarts + 1, p.foreseen or self.descent.wary
         p.g, p.sharp, p.loose, p.foreseen = g, not noisier, np.zeros(len(g), dtype=np.bool_), False
+        p.h, p.rise = here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
         if noisier:
             p.f = here.f0
             self.descent.restart(here.diagonal()[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,14 @@ Matrix = NDArray[np.float64]
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
 
-TIGHT = 4.0
-"""The same where both the model and the secant are convex, so that BFGS can take the place of SR1."""
-
 SPREAD = 30.0
 """A diagonal that differs by more than this is the scale of the variables, and kept."""
 
 UNEVEN = 1e4
 """Variables whose curvatures differ by more than this are compared in units of their own."""
+
+UNKNOWN = 1e-8
+"""A variable whose curvatures are this small, beside the square root of the largest, may have none."""
 
 HUGE = 1e100
 """What is larger, or not a number, is no curvature."""
@@ -70,7 +71,7 @@ class Model:
             v, r = s / length, r / length
             half = np.outer(r - 0.5 * float(v @ r) * v, v)
             self.B = self.B + half + half.T
-        elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top, convex):
+        elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top):
             self.B = self.B + np.outer(r, r / slope)
         elif convex:
             self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
@@ -78,23 +79,27 @@ class Model:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
-    def _believable(self, r: Vector, s: Vector, y: Vector, top: float, convex: bool) -> bool:
+    def _believable(self, r: Vector, s: Vector, y: Vector, top: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
-        slope, unit = abs(float(r @ s)), self._units()
+        slope, unit = abs(float(r @ s)), self.units()
         if unit is not None:
             top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
             r = unit * r
-        size = float(r @ r) / (slope * top)
-        return size <= TIGHT or (size <= CAP and not (convex and dpotrf(self.B, lower=1)[1] == 0))
+        return slope * CAP * top >= float(r @ r)
 
-    def _units(self) -> Vector | None:
-        """Units in which the variables have curvatures of one, if in the user's they are very different."""
-        diagonal = np.abs(np.diag(self.B))
-        typical = float(np.sort(diagonal)[(len(diagonal) - 1) // 2])
-        if float(diagonal.max()) <= UNEVEN * typical:
+    def units(self) -> Vector | None:
+        """Units in which the variables have curvatures of one, if in the user's they are very different.
+
+        B_ij is about c_i c_j, whether on the diagonal or not: at a saddle the diagonal may be zero. A variable that B
+        knows nothing of is taken to be like the others.
+        """
+        rows = np.abs(self.B).max(axis=1)
+        curved = np.maximum(np.sqrt(np.abs(np.diag(self.B))), rows / (math.sqrt(float(rows.max())) + 1e-100))
+        known = np.sort(curved[curved > UNKNOWN * float(curved.max())])
+        if len(known) == 0 or float(known[-1]) ** 2 <= UNEVEN * float(known[(len(known) - 1) // 2]) ** 2:
             return None
-        units: Vector = 1 / np.sqrt(diagonal + 1e-6 * typical + 1e-100)
+        units: Vector = 1 / np.where(curved >= known[0], curved, known[(len(known) - 1) // 2])
         return units
 
     def _residual(self, s: Vector, y: Vector) -> Vector:
@@ -113,7 +118,7 @@ class Model:
         """Correct the curvature along the unit vector v, and nothing else (across v, in the units of the variables)."""
         if not abs(curvature) < HUGE:
             return
-        unit = self._units()
+        unit = self.units()
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 

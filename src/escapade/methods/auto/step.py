@@ -99,13 +99,15 @@ class Region:
         Queries: 1, and 1 for each doubling tried
         """
         self.radius = min(self.radius, self.longest)
-        s = trust_region_step(model.B, p.g, self.radius, p.scale)
+        units = model.units()
+        scale = p.scale if units is None else units * float(np.median(p.scale / units))
+        s = trust_region_step(model.B, p.g, self.radius, scale)
         s = ask.host(p.y + s) - p.y
         tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
-        edge = float(np.linalg.norm(s / p.scale)) > 0.9 * self.radius
+        edge = float(np.linalg.norm(s / scale)) > 0.9 * self.radius
         if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
             tried = self._doubled(ask, p, tried, doublings)
-        self._resize(tried, p, edge)
+        self._resize(tried, p, scale, edge)
         poor = not tried.f - p.f <= 0.25 * tried.promised
         return self._adjusted(ask, p, tried) if poor or not edge else tried
 
@@ -151,8 +153,8 @@ class Region:
         value = ask.value(p.y + s)
         return Tried(s, value, t * tried.promised) if value < tried.f else tried
 
-    def _resize(self, tried: Tried, p: Point, edge: bool) -> None:
-        length = float(np.linalg.norm(tried.s / p.scale))
+    def _resize(self, tried: Tried, p: Point, scale: Vector, edge: bool) -> None:
+        length = float(np.linalg.norm(tried.s / scale))
         kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
         if not kept > 0.1:
             self.radius = min(self.radius, length) / 4
