@@ -147,7 +147,7 @@ class Descent:
 
     def _foreseen(self, p: Point, size: float) -> bool:
         """Whether a step from p that leaves a gradient of this size is the last."""
-        if self.wary or size > 0.7 * self.epsilon:
+        if self.wary or size > 0.6 * self.epsilon:
             return False
         if size > self._aim(p):
             self.mend(p)
