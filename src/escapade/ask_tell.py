@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from ._array import as_point, to_numpy
 from ._random import as_generator
+from ._words import counted
 from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
+from .executors import NoValue
 from .executors.seat import Seat, Wanted
 from .minimize import minimize
 from .oracle.journal import digest_of, generator_of, restorable, state_of
@@ -59,8 +61,8 @@ class AskTell:
         generator = None if rng is None and options.get("journal") is not None else as_generator(rng)
         self._options, self._state = options, None if generator is None else state_of(generator)
         self._known: dict[bytes, float] = {}
-        self._told: list[tuple[bytes, list[float]]] = []
-        self._values: NDArray[np.float64] = np.empty(0)
+        self._told: list[tuple[bytes, list[float | None]]] = []
+        self._values: list[float | None] = []
         self._missing: list[int] = []
         self._next = 0
         _one_cobyqa(self, options.get("method"))
@@ -92,19 +94,18 @@ class AskTell:
     def tell(self, values: Any, ids: Any = None) -> None:
         """The values of the rows of `ask()`; or of those with these ids, in any order, and perhaps not all.
 
-        When the last of them is told the run goes on to its next question, or its end. What is not finite is treated
-        as `nan_policy` says.
+        When the last of them is told the run goes on to its next question, or its end. None says that a point has no
+        value: it is missing, whatever the policies are. NaN and infinity are treated as `nan_policy` says.
         """
-        told = _floats(values, "values")
+        told = _floats(values)
         which = self.ids if ids is None else np.atleast_1d(np.asarray(ids))
         if len(told) != len(which):
-            raise InvalidSetting(f"{len(told)} values were told for {len(which)} points: tell one for each")
+            raise InvalidSetting(f"{counted(len(told), 'value')} told for {counted(len(which), 'point')}: one for each")
         rows = [int(number) - self._next for number in which]
         for number, row in zip(which, rows, strict=True):
             if row not in self._missing or rows.count(row) > 1:
                 raise InvalidSetting(f"id {number} is not wanted (or was told twice): those of ask() are in .ids")
-        self._values[rows] = told
-        self._missing = [row for row in self._missing if row not in set(rows)]
+        self._take(dict(zip(rows, told, strict=True)))
         self._go_on()
 
     def known(self, X: Any, values: Any, batch: Any = None) -> None:
@@ -113,20 +114,22 @@ class AskTell:
         To be told at any time, best before the first `ask`. `batch`: the sample ids, for a function with samples.
         """
         points = np.atleast_2d(np.asarray(X, dtype=self._x0.dtype))
-        told = _floats(values, "values")
+        told = _floats(values)
+        if None in told:
+            raise InvalidSetting(f"values={values!r:.60} hold None, which is no value: leave that point out")
         if points.shape != (len(told), len(self._x0)):
             raise InvalidSetting(
                 f"X of shape {np.shape(X)} with {len(told)} values must have a row of {len(self._x0)} for each value"
             )
         ids = () if batch is None else (np.asarray(batch, dtype=np.int64),)
-        self._known |= {digest_of(x[None, :], ids): float(f) for x, f in zip(points, told, strict=True)}
+        self._known |= {digest_of(x[None, :], ids): f for x, f in zip(points, told, strict=True) if f is not None}
         self._use_known()
         self._go_on()
 
     def result(self) -> Result:
         """What `minimize` returns, once the run has ended; what it raises, if it failed."""
         if not self.done:
-            raise EscapadeError(f"the run waits for {len(self._missing)} values: tell them, or end it with stop()")
+            raise EscapadeError(f"the run waits for {counted(len(self._missing), 'value')}: tell, or end it by stop()")
         if self._seat.error is not None:
             raise self._seat.error
         assert self._seat.outcome is not None
@@ -153,7 +156,7 @@ class AskTell:
             "again": again,
             "rng": None if "rng" in again else self._state,
             "told": [[digest.hex(), values] for digest, values in self._told],
-            "half": {str(row): float(v) for row, v in enumerate(self._values) if row not in self._missing},
+            "half": {str(row): value for row, value in enumerate(self._values) if row not in self._missing},
             "known": {digest.hex(): value for digest, value in self._known.items()},
         }
         target = Path(path)
@@ -171,26 +174,28 @@ class AskTell:
             if data["format"] != FORMAT:
                 raise ValueError(f"its format is {data['format']!r:.60}")
             x0 = np.asarray(data["x0"], dtype=np.dtype(data["dtype"]))
-            told = [(bytes.fromhex(digest), [float(v) for v in values]) for digest, values in data["told"]]
-            half = {int(row): float(value) for row, value in data["half"].items()}
+            told = [(bytes.fromhex(digest), [_read(v) for v in values]) for digest, values in data["told"]]
+            half = {int(row): _read(value) for row, value in data["half"].items()}
             known = {bytes.fromhex(digest): float(value) for digest, value in data["known"].items()}
             again, kept, state = set(data["again"]), dict(data["options"]), data["rng"]
         except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise JournalError(f"{path} holds no saved run ({type(error).__name__}: {error})") from error
-        if again != set(options):
-            names = ", ".join(sorted(again)) or "nothing"
-            raise InvalidSetting(f"the run in {path} needs {names} given again to load(), and nothing else")
+        lacking, extra = ", ".join(sorted(again - set(options))), min(set(options) - again, default="")
+        if lacking:
+            raise InvalidSetting(f"the run in {path} needs {lacking} given again to load(): a file cannot hold that")
+        if extra:
+            raise InvalidSetting(
+                f"{extra}={options[extra]!r:.60} cannot be given to load(): the run in {path} goes on with the {extra} "
+                "it was begun with. Leave it out, or begin another run and give it the values so far with known()"
+            )
         rng = {} if state is None else {"rng": generator_of(state, path)}
         opt = cls(x0, **kept, **options, **rng)
         for digest, values in told:
             opt._check(digest, len(values), path)
-            opt._values[:], opt._missing = values, []
+            opt._values, opt._missing = values, []
             opt._go_on()
         opt._known |= known
-        for row, value in half.items():
-            if row in opt._missing:
-                opt._values[row] = value
-                opt._missing.remove(row)
+        opt._take({row: value for row, value in half.items() if row in opt._missing})
         opt._use_known()
         opt._go_on()
         return opt
@@ -209,25 +214,27 @@ class AskTell:
             self._seat.wait()  # Ctrl-C loses nothing that was told
             self._next += len(self._values)
             rows = 0 if self._wanted is None else int(self._wanted.block.shape[0])
-            self._values, self._missing = np.full(rows, np.nan), list(range(rows))
+            self._values, self._missing = [None] * rows, list(range(rows))
             self._use_known()
         if self._seat.error is not None:
             raise self._seat.error
 
     def _go_on(self) -> None:
         while self._wanted is not None and not self._missing:
-            self._told.append((self._digest(), self._values.tolist()))
-            self._advance(self._values)
+            self._told.append((self._digest(), self._values))
+            self._advance([NoValue("None was told").at(k) if v is None else v for k, v in enumerate(self._values)])
 
     def _use_known(self) -> None:
         if self._wanted is None or not self._known:
             return
         block = to_numpy(self._wanted.block)
-        for row in list(self._missing):
-            value = self._known.get(digest_of(block[row : row + 1], self._wanted.batch))
-            if value is not None:
-                self._values[row] = value
-                self._missing.remove(row)
+        known = {row: self._known.get(digest_of(block[row : row + 1], self._wanted.batch)) for row in self._missing}
+        self._take({row: value for row, value in known.items() if value is not None})
+
+    def _take(self, told: dict[int, float | None]) -> None:
+        for row, value in told.items():
+            self._values[row] = value
+        self._missing = [row for row in self._missing if row not in told]
 
     def _digest(self) -> bytes:
         return b"" if self._wanted is None else digest_of(to_numpy(self._wanted.block), self._wanted.batch)
@@ -271,14 +278,20 @@ def _end(seat: Seat[Result]) -> None:
         seat.wait()
 
 
-def _floats(values: Any, name: str) -> NDArray[np.float64]:
+def _floats(values: Any) -> list[float | None]:
     try:
         out = np.atleast_1d(np.asarray(to_numpy(values) if hasattr(values, "shape") else values, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise InvalidSetting(f"{name}={values!r:.60} must be real numbers, one for each point") from error
+        raise InvalidSetting(f"values={values!r:.60} must be real numbers, one for each point, or None") from error
     if out.ndim != 1:
-        raise InvalidSetting(f"{name} of shape {out.shape} must be a vector, one number for each point")
-    return out
+        raise InvalidSetting(f"values of shape {out.shape} must be a vector, one number for each point")
+    given = values.tolist() if isinstance(values, np.ndarray) else values
+    lost = [value is None for value in (given if isinstance(given, list | tuple) else [given])]  # NaN in `out`
+    return [None if any(lost[k : k + 1]) else value for k, value in enumerate(out.tolist())]
+
+
+def _read(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _is_plain(value: Any) -> bool:

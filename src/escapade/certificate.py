@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ._array import Array, to_numpy
+from ._words import counted
 from .estimators.neighbourhood import Interval
 
 Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
@@ -95,7 +96,8 @@ class Certificate:
         given = ", ".join(f"{name} {constant}" for name, constant in self.trusted.items())
         lines.append(f"trusting    {given or 'nothing'}")
         lines.append(
-            f"cost        {self.nfev} queries in {self.nrounds} rounds, failure probability at most {self.failure:.3g}"
+            f"cost        {counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
+            f"failure probability at most {self.failure:.3g}"
             + (", in scaled variables" if self.scaled else "")
         )
         return "\n".join(lines)

@@ -23,6 +23,12 @@ RHO_SAFETY = 3.0
 """The largest third derivative seen is multiplied by this before "minimum" is said."""
 
 
+REACH = 1000.0
+"""A tolerance of more than so many times the one asked for is not worth suggesting."""
+
+QUIETER = "lower the noise of f, tighten the solvers inside it, or compute it to more digits"
+
+
 class Certifier:
     """A certificate of any point of an oracle, to given tolerances."""
 
@@ -191,12 +197,13 @@ class Certifier:
         )
 
     def _remedy(self, gradient: Interval, curvature: Interval) -> str:
-        parts = []
-        if gradient.upper > self.gtol and math.isfinite(gradient.upper):
-            parts.append(f"gtol={1.1 * gradient.upper:.2g}")
-        if -self.curvtol > curvature.lower > -math.inf:
-            parts.append(f"curvtol={-1.1 * curvature.lower:.2g}")
-        if parts:
+        bounds = {"gtol": (self.gtol, gradient.upper), "curvtol": (self.curvtol, -curvature.lower)}
+        missed = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
+        far = [f"{name}={asked:.2g}" for name, (asked, shown) in missed.items() if 1.1 * shown > REACH * asked]
+        if far:
+            return f"precision and noise are more than {REACH:g} times too coarse for {' and '.join(far)}: {QUIETER}"
+        if missed:
+            parts = [f"{name}={1.1 * shown:.2g}" for name, (_, shown) in missed.items()]
             return f"precision and noise allow {' and '.join(parts)} to be certified here"
         return "raise maxfev, curvtol or gtol, or lower the noise of f"
 

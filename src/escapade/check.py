@@ -141,7 +141,7 @@ def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
         try:
             found, spot = roughest(look.f, look.x, look.unit, reach, level, look.rng)
         except EvaluationFailed as error:
-            remarks.append(remark("domain", "fails", reach=reach, error=error))
+            remarks.append(remark("domain", "fails", reach=reach, error=str(error).rpartition("; ")[0]))
             continue
         if found != "smooth" and (found != "flat" or reach >= LONGEST):
             worst, where = found, spot

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._words import counted
+
 
 class EscapadeError(Exception):
     """Base of all errors of this library."""
@@ -55,7 +57,8 @@ class BudgetExhausted(OracleError):
 
     def __init__(self, asked: int, used: int, maxfev: int) -> None:
         super().__init__(
-            f"{asked} more queries would pass the budget: {used} of maxfev={maxfev} are used; raise maxfev"
+            f"{counted(asked, 'more query', 'more queries')} would pass the budget: "
+            f"{used} of maxfev={maxfev} are used; raise maxfev"
         )
         self.asked, self.used, self.maxfev = asked, used, maxfev
 

@@ -16,7 +16,7 @@ from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
 from .stopping import Callback, Limits, Rule
-from .validation import check_tolerances, refuse_constraints
+from .validation import check_prefer, check_tolerances, refuse_constraints
 
 
 def minimize(
@@ -70,7 +70,8 @@ def minimize(
     prefer : "queries" or "rounds"
         What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
     callback : callable, optional
-        `callback(intermediate_result)`, or `callback(x)`; raising StopIteration stops the run.
+        `callback(intermediate_result)`, or `callback(x)`; raising StopIteration stops the run, and any other exception
+        ends it and is raised, with the `result` so far.
     journal : path or Journal, optional
         An SQLite file in which every value is recorded before it is used. A run that was cut short goes on where it was
         when it is started again with the same arguments; its budgets may be raised. See docs/journal.md.
@@ -104,8 +105,7 @@ def minimize(
     failures = Failures(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
-    if prefer not in ("queries", "rounds"):
-        raise InvalidSetting(f"prefer={prefer!r} must be 'queries' or 'rounds'")
+    check_prefer(prefer, method)
     unit = None if x_scale is None else like(as_scale(x_scale, x), x)
     f = Oracle.of(
         fun,
@@ -139,6 +139,8 @@ def minimize(
     finally:
         f.close()
     if run.error is not None and failures.raises(run.error):
-        run.error.result = result
-        raise run.error
+        run.mistake = run.error
+    if run.mistake is not None:
+        vars(run.mistake)["result"] = result
+        raise run.mistake
     return result

@@ -10,7 +10,8 @@ from typing import Any
 
 from ._array import Array, as_point
 from ._random import as_generator
-from .errors import EvaluationFailed, InvalidSetting
+from ._words import counted
+from .errors import InvalidSetting
 from .executors import Evaluate, choose
 from .executors.lockstep import Lockstep
 from .minimize import minimize
@@ -85,11 +86,11 @@ class Multistart:
         return iter(self.results)
 
     def __str__(self) -> str:
-        certified = sum(run.success for run in self.runs)
+        certified, longest = sum(run.success for run in self.runs), max(run.nrounds for run in self.runs)
         lines = [
             f"runs        {len(self)}, {certified} certified" + (", interrupted" if self.interrupted else ""),
-            f"queries     {self.nfev} in {self.rounds} shared rounds and {self.ncalls} calls "
-            f"({self.rounds_alone} rounds one after another; the longest run made {max(r.nrounds for r in self.runs)})",
+            f"queries     {self.nfev} in {counted(self.rounds, 'shared round')} and {counted(self.ncalls, 'call')} "
+            f"({counted(self.rounds_alone, 'round')} one after another; the longest run made {longest})",
             "start  fun               verdict         queries  rounds  ending",
         ]
         for i in self.ranking[:SHOWN]:
@@ -121,7 +122,7 @@ def multistart(
     Run i is bit for bit `minimize(fun, starts[i], rng=np.random.default_rng(rng).spawn(len(starts))[i], ...)`, for a
     function whose value at a point does not depend on the block it comes in (`check_fun` tests that). Budgets
     (`maxfev`, `maxiter`, `maxtime`) are each run's own. A run whose function fails ends; the others go on, and then,
-    with `on_error="raise"`, its exception is raised and carries everything as `result`.
+    with `on_error="raise"`, its exception is raised and carries everything as `result`. So with a callback that fails.
 
     Parameters
     ----------
@@ -152,14 +153,14 @@ def multistart(
     finally:
         if executor is not workers and hasattr(executor, "close"):
             executor.close()
-    failed = [one for one in ended if isinstance(one, EvaluationFailed)]
-    for one in ended:
-        if isinstance(one, BaseException) and one not in failed:
+    failed = [one for one in ended if isinstance(one, BaseException)]
+    for one in failed:
+        if not isinstance(getattr(one, "result", None), Result):
             raise one
-    runs = tuple(one.result if isinstance(one, EvaluationFailed) else one for one in ended)
-    result = Multistart(runs, lockstep.rounds, lockstep.calls, lockstep.interrupted)  # type: ignore[arg-type]
+    runs: list[Any] = [vars(one)["result"] if isinstance(one, BaseException) else one for one in ended]
+    result = Multistart(tuple(runs), lockstep.rounds, lockstep.calls, lockstep.interrupted)
     if failed:
-        failed[0].result = result
+        vars(failed[0])["result"] = result
         raise failed[0]
     return result
 

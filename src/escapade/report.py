@@ -78,7 +78,7 @@ SENTENCES: dict[str, dict[str, tuple[bool, str]]] = {
         "unknown": (False, "values are wrong by about {level:.1g}; pass noise={more:.1g} or noise='auto'."),
     },
     "domain": {
-        "fails": (False, "within {reach:.1g} of x0 {error}; or pass a smaller x_scale."),
+        "fails": (False, "within {reach:.1g} of x0 {error}; return a finite value there, or pass a smaller x_scale."),
     },
     "smoothness": {
         "smooth": (True, "differences agree as for a smooth function, at steps of {step:.1g} too."),

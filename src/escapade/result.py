@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from scipy.optimize import OptimizeResult
 
 from ._array import Array, to_numpy
+from ._words import counted, sentence
 from .certificate import Certificate
-from .errors import EvaluationFailed
 from .oracle import Oracle
 from .stopping import Stop
 from .trace import Move, Trace
@@ -67,9 +67,9 @@ class Result(OptimizeResult):
         trace: Trace,
         stop: Stop,
         certificate: Certificate | None,
-        error: EvaluationFailed | None,
+        why: str = "",
     ) -> Self:
-        """The result of a run that ended at x."""
+        """The result of a run that ended at x, and what an error that ended it says."""
         (x_best, fun_best), ledger, fun = f.best, f.ledger, math.nan
         if certificate is not None:
             fun = certificate.fun
@@ -85,7 +85,7 @@ class Result(OptimizeResult):
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=stop.sentence + ("" if error is None else f" {error}"),
+            message=f"{stop.sentence} {sentence(why)}".strip(),
             stop=stop,
             certificate=certificate,
             nfev=ledger.queries,
@@ -131,8 +131,8 @@ class Result(OptimizeResult):
             f"success     {self.success}",
             f"fun         {self.fun:.10g}",
             f"x           {_short(self.x)}",
-            f"method      {self.method}, {self.nit} iterates, {self.n_escapes} escapes",
-            f"queries     {self.nfev} in {self.nrounds} rounds: "
+            f"method      {self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}",
+            f"queries     {self.nfev} in {counted(self.nrounds, 'round')}: "
             + ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items()),
         ]
         if self.constants:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._array import Array
+from ._words import named
 from .certificate import Certificate
 from .certifier import Certifier
 from .errors import BudgetExhausted, EvaluationFailed, OracleError
@@ -19,7 +20,10 @@ from .result import Result
 from .stopping import Ending, Limits, Stop
 from .trace import Iterate, Trace
 
-QUIET = (Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR)
+QUIET = (
+    *(Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR),
+    Stop.CALLBACK_ERROR,
+)
 """Endings after which nothing more may be asked of the function (a budget may have been set aside)."""
 
 VALUE_SAMPLES = 10_000
@@ -47,6 +51,8 @@ class Run:
     spent: float = 0.0
     """The failure probability of a method that certifies its own last iterate; 0 for others."""
     error: EvaluationFailed | None = None
+    mistake: Exception | None = None
+    """What the callback or the stopping rule raised."""
 
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
@@ -56,7 +62,8 @@ class Run:
                 certificate = self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
                 ending = self._ended(error)
-        result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, self.error)
+        why = str(self.error or "") if self.mistake is None else named(self.mistake)
+        result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
         if self.progress:
             sys.stderr.write(f"\r{result.message}\x1b[K\n")
@@ -84,7 +91,10 @@ class Run:
                     ending: Ending = end.value
                     return ending if self.spent > 0 else Ending(ending.stop)
                 self._record(iterate, name)
-                stop = self.limits.reached(self.trace, self.f.best[1])
+                try:
+                    stop = self.limits.reached(self.trace, self.f.best[1])
+                except Exception as error:  # the user's own, whatever it is
+                    self.mistake, stop = error, Stop.CALLBACK_ERROR
                 if stop is not None:
                     return Ending(stop)
         except (OracleError, KeyboardInterrupt) as error:

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult
 
 from .curvature import Finding
 from .curvature.finding import require_positive
-from .errors import BudgetExhausted, MissingValue, NonFiniteValue, TimeExhausted
+from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted
 from .estimators.neighbourhood import Neighbourhood, Vector
 from .trace import Step, Trace
 
@@ -39,6 +39,7 @@ class Stop(Enum):
     UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
+    CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."
 
     @classmethod
     def after(cls, error: BaseException) -> Stop:
@@ -161,6 +162,8 @@ class Callback:
     """A user's callback, in either of SciPy's signatures; True from it means that it asked to stop."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise InvalidSetting(f"callback={function!r:.60} must be a callable, callback(x), or None")
         self.function = function
         self.by_name = set(inspect.signature(function).parameters) == {"intermediate_result"}
 
@@ -200,6 +203,11 @@ class Limits:
         if self.maxtime is not None:
             require_positive("maxtime", self.maxtime)
             self.deadline = time.monotonic() + self.maxtime
+        if self.rule is not None and (isinstance(self.rule, type) or not callable(self.rule)):
+            raise InvalidSetting(
+                f"stop={self.rule!r:.60} must be a rule of escapade.stopping, such as Iterations(100) | Below(0.5), or "
+                "a function of the trace; for a number of iterates pass maxiter, for one of queries maxfev"
+            )
 
     def reached(self, trace: Trace, best: float | None) -> Stop | None:
         """The first limit reached, if any, with the best value seen."""

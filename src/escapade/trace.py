@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ._array import Array, to_numpy
+from ._words import counted
 from .oracle import Ledger
 
 
@@ -47,7 +48,7 @@ class Step:
     def __str__(self) -> str:
         fun = "" if self.fun is None else f"  f = {self.fun:.8g}"
         size = "" if self.grad_norm is None else f"  |g| = {self.grad_norm:.2e}"
-        return f"iterate {self.nit}  {self.nfev} queries  {self.move.value}{fun}{size}"
+        return f"iterate {self.nit}  {counted(self.nfev, 'query', 'queries')}  {self.move.value}{fun}{size}"
 
 
 @dataclass

@@ -18,6 +18,15 @@ def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: 
     check_noise(noise)
 
 
+def check_prefer(prefer: str, method: Any) -> None:
+    """What is preferred must be one of two, and only "auto" asks."""
+    if prefer not in ("queries", "rounds"):
+        raise InvalidSetting(f"prefer={prefer!r} must be 'queries' or 'rounds'")
+    if prefer == "rounds" and not (isinstance(method, str) and method == "auto"):
+        name = method if isinstance(method, str) else getattr(method, "name", type(method).__name__)
+        raise InvalidSetting(f"prefer='rounds' is for method='auto' alone, not for {name!r}: leave it out")
+
+
 def refuse_constraints(bounds: Any, constraints: Any) -> None:
     """Escapade is unconstrained; say what to do instead."""
     if bounds is not None:

@@ -148,7 +148,7 @@ def test_a_journal_makes_every_block_durable(tmp_path):
 def test_stopping_keeps_the_best():
     opt = escapade.ask_tell(X0, rng=3)
     laboratory(opt, rounds=10)
-    with pytest.raises(EscapadeError, match=r"the run waits for \d+ values"):
+    with pytest.raises(EscapadeError, match=r"the run waits for (1 value|\d+ values): tell"):
         opt.result()
     result = opt.stop()
     assert result.stop is Stop.INTERRUPTED
@@ -168,6 +168,52 @@ def test_values_that_are_not_finite_follow_the_policy():
     assert np.array_equal(patient.ask(), point)
     laboratory(patient)
     assert patient.result().x.tobytes() == escapade.minimize(fun, X0, rng=3).x.tobytes()
+
+
+@pytest.mark.parametrize("none", [None, [None], (None,), np.array([None])], ids=repr)
+def test_none_is_a_missing_value_whatever_the_policy(none):
+    opt = escapade.ask_tell(X0, rng=3)
+    opt.tell(none)
+    while not opt.done:  # what a certificate would take
+        opt.tell([None] * len(opt.ask()))
+    assert opt.result().stop is Stop.UNDECIDED
+    assert "at x = [0.2 0.2 0.2 0.2] (None was told, 1 attempt)" in opt.result().message
+
+
+@pytest.mark.parametrize("policy", ["raise", "retry", "penalise"])
+def test_a_run_goes_on_without_what_cannot_be_had(policy, tmp_path):
+    """No value where x_0 > 0.4: told as None, saved and picked up, it is what "penalise" makes of an exception."""
+
+    def walled(x):
+        if x[0] > 0.4:
+            raise OSError("outside")
+        return fun(x)
+
+    def value(x):
+        return None if x[0] > 0.4 else fun(x)
+
+    start = np.full(D, -0.2)
+    opt, lost = escapade.ask_tell(start, rng=3, on_error=policy), 0
+    while not opt.done:
+        points, ids = opt.ask(), opt.ids
+        told = [value(x) for x in points]
+        lost += told.count(None)
+        opt.tell(told[0], ids[0])  # a half-told block
+        opt.save(tmp_path / "opt.json")
+        opt = escapade.ask_tell.load(tmp_path / "opt.json")
+        if len(told) > 1:
+            opt.tell(told[1:], ids[1:])
+    alone = escapade.minimize(walled, start, rng=3, on_error="penalise")
+    assert lost > 0
+    assert opt.result().x.tobytes() == alone.x.tobytes()
+    assert opt.result().nfev_by_purpose == alone.nfev_by_purpose
+
+
+def test_options_that_load_does_not_take_are_named(tmp_path):
+    opt = escapade.ask_tell(X0, rng=3, nan_policy="retry")
+    opt.save(tmp_path / "opt.json")
+    with pytest.raises(InvalidSetting, match=r"nan_policy='penalise' cannot be given to load\(\).* Leave it out"):
+        escapade.ask_tell.load(tmp_path / "opt.json", nan_policy="penalise")
 
 
 def test_ctrl_c_loses_nothing_that_was_told():
@@ -214,10 +260,11 @@ def test_an_abandoned_run_ends_its_thread():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda opt: opt.tell([1.0, 2.0]), "2 values were told for 1 points"),
+        (lambda opt: opt.tell([1.0, 2.0]), "2 values told for 1 point: one for each"),
         (lambda opt: opt.tell(1.0, 17), "id 17 is not wanted"),
         (lambda opt: opt.tell([1.0, 1.0], [0, 0]), "id 0 is not wanted"),
         (lambda opt: opt.tell("high"), "must be real numbers"),
+        (lambda opt: opt.known([X0], [None]), r"values=\[None\] hold None"),
         (lambda opt: opt.tell([[1.0]]), "must be a vector"),
         (lambda opt: opt.known(np.zeros(3), 1.0), r"X of shape \(3,\)"),
         (lambda opt: opt.known(np.zeros((2, D)), [1.0]), "must have a row of 4 for each value"),

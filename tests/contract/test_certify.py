@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -228,10 +229,19 @@ def test_it_prints_and_turns_into_json():
 
 def test_undecided_says_what_could_be_certified():
     problem = OffAxis(d=6, seed=0, negative=0.0, offset=1e10)
-    c = escapade.certify(problem, problem.start, gtol=1e-8, curvtol=1e-6, vectorized=True, rng=0)
+    c = escapade.certify(problem, problem.start, gtol=1e-5, curvtol=1e-4, vectorized=True, rng=0)
     assert c.verdict == "undecided"
-    assert "gtol=" in c.remedy
-    assert "curvtol=" in c.remedy
+    allowed = re.fullmatch(r"precision and noise allow gtol=(\S+) and curvtol=(\S+) to be certified here", c.remedy)
+    gtol, curvtol = map(float, allowed.groups())
+    assert escapade.certify(problem, problem.start, gtol=gtol, curvtol=curvtol, vectorized=True, rng=0).holds
+
+
+def test_no_tolerance_far_from_those_asked_for_is_suggested():
+    problem = OffAxis(d=6, seed=0, negative=0.0, offset=1e10)
+    c = escapade.certify(problem, problem.start, gtol=1e-3, curvtol=1e-4, noise=1e6, vectorized=True, rng=0)
+    assert c.verdict == "undecided"
+    coarse = r"precision and noise are more than 1000 times too coarse for gtol=0\.001 and curvtol=0\.0001"
+    assert re.match(f"{coarse}: lower the noise of f", c.remedy)
 
 
 @pytest.mark.parametrize("maxfev", [0, 1, 9, 10, 30, 60, 90])

@@ -55,6 +55,12 @@ def leaves(x):
 def nan(x):
     return float("nan")
 
+def same(x):
+    return x
+
+def speaks(x):
+    raise ValueError("pass gtol=3 and vectorized=True")
+
 def words(x):
     return "much"
 
@@ -183,6 +189,7 @@ def test_check_says_what_is_wrong_with_a_function(command):
     assert bad.returncode == 1
     faults = [remark["topic"] for remark in json.loads(bad.stdout)["remarks"] if not remark["good"]]
     assert "repeats" in faults
+    assert "or pass --noise auto." in bad.stdout
 
 
 def test_problems_of_the_library_have_names_and_starts(command):
@@ -196,6 +203,18 @@ def test_a_function_that_fails_late_keeps_what_was_found(command, folder):
     assert done.returncode == 2
     assert "too far" in done.stderr
     assert json.loads((folder / "far.json").read_text())["stop"] == "USER_ERROR"
+
+
+def test_a_function_that_fails_late_shows_what_was_found(command):
+    done = command("minimize", "model.py:far", "--x0", "0,0", "--seed", "0")
+    assert done.returncode == 2
+    assert re.search(r"^x           \[.+\]$", done.stdout, re.MULTILINE)
+    assert "The function failed; the best point is kept." in done.stdout
+    assert done.stderr.startswith("error: the function raised ValueError: too far")
+    assert len(done.stderr.splitlines()) == 1
+    found = json.loads(command("minimize", "model.py:far", "--x0", "0,0", "--seed", "0", "--json").stdout)
+    assert found["stop"] == "USER_ERROR"
+    assert found["fun"] < 0
 
 
 def test_a_journal_is_kept_gone_on_with_and_shown(command, folder):
@@ -227,7 +246,7 @@ def test_progress_is_shown_on_a_terminal(folder):
             while chunk := os.read(ours, 4096):
                 shown += chunk
     os.close(ours)
-    assert b"auto: 1 iterates" in shown
+    assert b"auto: 1 iterate, " in shown
 
 
 # Errors: one line, exit code 2, no traceback
@@ -250,10 +269,19 @@ ERRORS = {
     "too few variables": ("certify model.py:loss --x 1", "IndexError"),
     "wrong dimension of a problem": ("minimize problem:octopus --x0 1,2", "x has shape (2,)"),
     "no such problem": ("minimize problem:nothing", "choose from cubic"),
-    "no such method": ("minimize model.py:loss --x0 0,0 --method nothing", "method='nothing' must be"),
-    "no such finder": ("certify model.py:loss --x 0,0 --finder nothing", "finder='nothing' must be"),
-    "method for samples": ("minimize model.py:loss --x0 0,0 --method zo-sgd-ncf", "samples=n"),
-    "method for gradients": ("minimize model.py:loss --x0 0,0 --method neon2-gd", "needs grad"),
+    "no such method": ("minimize model.py:loss --x0 0,0 --method nothing", "--method nothing must be one of auto"),
+    "no such finder": ("certify model.py:loss --x 0,0 --finder nothing", "--finder nothing must be"),
+    "method for samples": ("minimize model.py:loss --x0 0,0 --method zo-sgd-ncf", "--samples N or --samples stream"),
+    "method for gradients": ("minimize model.py:loss --x0 0,0 --method neon2-gd", "which the line cannot give"),
+    "rows for a point": ("minimize model.py:rows --x0 0,0", "IndexError"),
+    "point for rows": ("certify model.py:three --vectorized --x 0,0,0", "leave out --vectorized"),
+    "a vector for a value": ("certify model.py:same --x 0,0", "or pass --vectorized if it maps"),
+    "words of the function": ("certify model.py:speaks --x 0,0", "pass gtol=3 and vectorized=True at x"),
+    "tag without a journal": ("minimize model.py:loss --x0 0,0 --tag v1", "--tag v1 goes into a journal"),
+    "rounds without auto": (
+        "minimize model.py:loss --x0 0,0 -m pagd --prefer rounds",
+        "--prefer rounds is for --method auto alone, not for 'pagd'",
+    ),
     "no point": ("minimize model.py:loss", "--x0 is missing"),
     "bad point": ("minimize model.py:loss --x0 1,much", "'much' is no number"),
     "infinite point": ("minimize model.py:loss --x0 inf,1", "x0 must be finite"),
@@ -262,10 +290,10 @@ ERRORS = {
     "matrix for a point": ("certify model.py:loss --x square.npy", "shape (2, 2)"),
     "ragged file": ("certify model.py:loss --x ragged.csv", "differ in length"),
     "bad number": ("minimize model.py:loss --x0 0,0 --gtol much", "'much'"),
-    "negative tolerance": ("minimize model.py:loss --x0 0,0 --gtol -1", "gtol=-1.0 must be positive"),
+    "negative tolerance": ("minimize model.py:loss --x0 0,0 --gtol -1", "--gtol -1.0 must be positive"),
     "bad noise": ("minimize model.py:loss --x0 0,0 --noise much", "--noise: 'much'"),
     "bad samples": ("minimize model.py:loss --x0 0,0 --samples much", "--samples: 'much'"),
-    "bad scale": ("minimize model.py:loss --x0 0,0 --x-scale 1,2,3", "one for each of the 2 variables"),
+    "bad scale": ("minimize model.py:loss --x0 0,0 --x-scale 1,2,3", "--x-scale [1., 2., 3.] must be"),
     "no such option": ("minimize model.py:loss --x0 0,0 --nothing", "--nothing"),
     "no such command": ("nothing", "No such command 'nothing'"),
     "no argument": ("minimize", "Missing argument"),
@@ -273,8 +301,8 @@ ERRORS = {
     "no folder": ("minimize model.py:loss --x0 0,0 -o nowhere/result.json", "no folder nowhere"),
     "no journal": ("journal show nothing.db", "there is no journal nothing.db"),
     "not a journal": ("journal show model.py", "model.py"),
-    "bad policy": ("minimize model.py:loss --x0 0,0 --on-error nothing", "on_error='nothing' must be"),
-    "no workers": ("minimize model.py:loss --x0 0,0 --workers 0", "workers=0 must be"),
+    "bad policy": ("minimize model.py:loss --x0 0,0 --on-error nothing", "--on-error nothing must be one of"),
+    "no workers": ("minimize model.py:loss --x0 0,0 --workers 0", "--workers 0 must be"),
     "no figure": ("paper nothing", "choose from octopus"),
     "no data": ("paper least-squares --data nothing", "nothing is no file"),
     "no constants": ("methods -d 10", "needs -d and --epsilon"),

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import os
+import re
 import time
 from contextlib import closing
 
@@ -11,7 +12,7 @@ import pytest
 
 import escapade
 from escapade.errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue
-from escapade.executors import Processes, Vectorized
+from escapade.executors import Processes, TookTooLong, Vectorized
 from escapade.methods import PRESETS
 from escapade.oracle import Failures, Oracle, axes, failures, point
 from escapade.problems import Octopus, OffAxis, StochasticCubic
@@ -235,12 +236,31 @@ def test_a_run_that_gives_up_keeps_its_best_point():
     result = escapade.minimize(breaks, np.full(D, 0.1), on_error="retry", retries=2, rng=0)
     assert result.stop is Stop.USER_ERROR
     assert "OSError: the machine is gone" in result.message
+    assert re.fullmatch(r"The function failed; the best point is kept\. The function .* on_error\.", result.message)
     assert "(3 attempts)" in result.message
     assert result.fun == result.fun_best == float(PROBLEM(result.x)) < float(PROBLEM(np.full(D, 0.1)))
     fun.calls = 0
     with pytest.raises(EvaluationFailed) as caught:
         escapade.minimize(breaks, np.full(D, 0.1), on_error="raise", retries=2, rng=0)
     assert caught.value.result.x.tobytes() == result.x.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError("busy."), r"\(OSError: busy, 1 attempt\)"),
+        (OSError(), r"\(OSError, 1 attempt\)"),
+        (TookTooLong("it took longer than timeout=1 seconds"), r"\(it took longer than timeout=1 seconds, 1 attempt\)"),
+    ],
+)
+def test_what_an_exception_says_is_put_into_a_sentence(error, words):
+    def fun(x):
+        raise error
+
+    with pytest.raises(MissingValue, match=words):
+        Oracle.of(fun, failures=Failures("penalise"))(point(X))
+    with pytest.raises(EvaluationFailed, match=r"^[^.;:]*(: \w+)?,? at x = \[3. 2. 1.\]; start elsewhere"):
+        Oracle.of(fun)(point(X))
 
 
 MINIMUM = OCTOPUS.minima[0]
@@ -368,7 +388,7 @@ def test_a_function_without_any_value_ends_every_run_at_its_start(name):
     x0 = np.full(D, 0.1)
     result = escapade.minimize(lambda *_: math.nan, x0, method=name, on_error="penalise", rng=0, **samples)
     assert result.stop is Stop.UNDECIDED
-    assert "no value could be had" in result.message
+    assert re.search(r"could be shown there\. No value could be had .*\)\.$", result.message)
     assert result.nfev == 0
     assert result.x.tolist() == x0.tolist()
     assert not result.success

@@ -244,6 +244,23 @@ def test_an_unexpected_error_ends_all_runs():
     assert not any(thread.name == "escapade-run" for thread in threading.enumerate())
 
 
+def test_a_callback_that_raises_keeps_every_run():
+    seen = []
+
+    def callback(x):
+        seen.append(x)
+        if len(seen) == 4:
+            raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug") as caught:
+        escapade.multistart(rowwise, starts(), vectorized=True, rng=0, callback=callback)
+    together = caught.value.result
+    assert len(together) == len(starts())
+    assert [run.stop for run in together.runs].count(Stop.CALLBACK_ERROR) == 1
+    assert sum(run.success for run in together.runs) == len(starts()) - 1
+    assert all(np.isfinite(run.fun) for run in together.runs)
+
+
 def test_error_state_and_warning_filters_are_the_callers():
     before = list(warnings.filters)
     with np.errstate(divide="raise"):

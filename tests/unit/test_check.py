@@ -1,5 +1,7 @@
 """check_fun: every fault it looks for is found, and nothing else."""
 
+import re
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -186,7 +188,7 @@ def test_an_edge_of_the_domain_is_reported():
 
     report = check_fun(fun, X0, rng=0)
     assert topics(report) == {"domain"}
-    assert "x_scale" in str(report)
+    assert re.search(r"the function returned nan at x = \[.*\]; return .*, or pass a smaller x_scale", str(report))
     assert check_fun(fun, X0, x_scale=0.01, rng=0).ok
 
 

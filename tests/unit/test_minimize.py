@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 import escapade
 from escapade.curvature import Cheapest
-from escapade.errors import InvalidSetting, MissingCapability, NonFiniteValue
+from escapade.errors import BudgetExhausted, EvaluationFailed, InvalidSetting, MissingCapability, NonFiniteValue
 from escapade.methods import PRESETS, ZOGDNCF, ZPSGD
 from escapade.problems import Octopus, OffAxis, StochasticCubic
 from escapade.stopping import Below, Callback, Ending, Iterations, Limits, SmallGradient, Stagnation, Stop
@@ -178,6 +179,51 @@ def test_an_error_carries_the_result():
     assert np.array_equal(caught.value.result.x, np.ones(2))
 
 
+class Third:
+    """A callback, or a rule, that raises when it is called for the third time."""
+
+    def __init__(self, error):
+        self.error, self.calls = error, 0
+
+    def __call__(self, seen):
+        self.calls += 1
+        if self.calls == 3:
+            raise self.error
+        return False
+
+
+@pytest.mark.parametrize("name", ["callback", "stop"])
+@pytest.mark.parametrize("on_error", ["raise", "stop"])
+@pytest.mark.parametrize("error", [ZeroDivisionError("a slip"), EvaluationFailed("of another run", None)])
+def test_a_callback_that_raises_keeps_the_result(name, on_error, error):
+    """The exception is the user's own, whatever its class, and no value is asked for after it."""
+    values = []
+
+    def fun(x):
+        values.append(float(PROBLEM(x)))
+        return values[-1]
+
+    mistake = Third(error)
+    with pytest.raises(type(error)) as caught:
+        escapade.minimize(fun, PROBLEM.start, method="zo-gd-ncf", rng=0, on_error=on_error, **{name: mistake})
+    assert caught.value is error
+    result = caught.value.result
+    assert result.stop is Stop.CALLBACK_ERROR
+    assert not result.success
+    assert result.nit == mistake.calls == 3
+    assert result.fun == result.fun_best == min(values) == float(PROBLEM(result.x))
+    assert result.nfev == len(values)
+    assert result.message.startswith("The callback or the stopping rule failed; the best point is kept. ")
+    assert result.message.endswith(f"{type(error).__name__}: {error}.")
+
+
+def test_a_callback_that_stops_the_run_has_not_failed():
+    result = solve(method="zo-gd-ncf", callback=Third(StopIteration()))
+    assert result.stop is Stop.CALLBACK
+    assert result.message == Stop.CALLBACK.sentence
+    assert result.nit == 3
+
+
 # What is shown and kept
 
 
@@ -236,6 +282,19 @@ def test_printing():
     assert repr(solve(maxfev=3)).startswith("message     The budget")
 
 
+@pytest.mark.parametrize(("maxiter", "words"), [(1, "zo-gd-ncf, 1 iterate, 1 escape"), (2, "2 iterates, 1 escape")])
+def test_one_is_not_printed_as_many(maxiter, words):
+    result = solve(method="zo-gd-ncf", maxiter=maxiter)
+    assert re.search(rf"{words}$", str(result), re.MULTILINE)
+    result.update(nrounds=1)
+    assert re.search(r"^queries     \d+ in 1 round: ", str(result), re.MULTILINE)
+    one = replace(result.certificate, nfev=1, nrounds=1)
+    assert "cost        1 query in 1 round, failure" in str(one)
+    assert str(Step(1, Move.DESCENT, None, None, 1, {})) == "iterate 1  1 query  descent"
+    with pytest.raises(BudgetExhausted, match=r"^1 more query would pass the budget: 3 of maxfev=3 are used"):
+        raise BudgetExhausted(1, 3, 3)
+
+
 # Settings and budgets
 
 
@@ -256,11 +315,26 @@ def test_unknown_methods_are_named():
         {"on_error": "ignore"},
         {"noise": -1.0},
         {"x_scale": [1.0, 2.0]},
+        {"stop": 3},
+        {"stop": Below},
+        {"callback": 3},
     ],
 )
 def test_bad_settings_are_refused(options):
     with pytest.raises(InvalidSetting, match=next(iter(options))):
         solve(**options)
+
+
+def test_what_stop_must_be_is_said():
+    with pytest.raises(InvalidSetting, match=r"stop=3 must be a rule of escapade.stopping, .* pass maxiter"):
+        solve(stop=3)
+
+
+@pytest.mark.parametrize("method", ["zo-gd-ncf", ZPSGD(eta=0.05, r=1e-5, m=5, sigma=1e-5)])
+def test_rounds_are_preferred_by_auto_alone(method):
+    with pytest.raises(InvalidSetting, match=r"prefer='rounds' is for method='auto' alone, not for 'z"):
+        solve(method=method, prefer="rounds", maxfev=100)
+    assert solve(method=method, prefer="queries", maxfev=100).nfev <= 100
 
 
 def test_bounds_and_constraints_are_refused():

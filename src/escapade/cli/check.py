@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from ..check import check_fun
+from ..report import Remark
 from . import options
+from .failures import in_options
 from .loading import load
 from .output import clean_stdout, show, show_json, working
 from .points import read_noise, read_samples
@@ -50,9 +53,16 @@ def check(
                 x_scale=scale(x_scale),
                 rng=seed,
             )
+    report = replace(report, remarks=tuple(map(_on_the_line, report.remarks)))
     if json:
         remarks = [{"topic": r.topic, "good": r.good, "sentence": r.sentence} for r in report.remarks]
         show_json({"ok": report.ok, "remarks": remarks, "nfev": report.nfev})
     else:
         show(str(report))
     raise typer.Exit(0 if report.ok else 1)
+
+
+def _on_the_line(remark: Remark) -> Remark:
+    """The remark with its remedy, which follows a semicolon, in the options of the line."""
+    fault, semicolon, remedy = remark.sentence.rpartition("; ")
+    return replace(remark, sentence=fault + semicolon + in_options(remedy))

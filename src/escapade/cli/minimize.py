@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from .._words import counted
 from ..errors import OracleError
 from ..minimize import minimize as library_minimize
 from ..oracle.journal import Journal
 from ..result import Result
 from . import options
+from .failures import CommandError
 from .loading import load
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
@@ -94,6 +96,9 @@ def minimize(
     Example: escapade minimize model.py:loss --x0 0,0,0 --output result.json --plot run.png
     """
     check_files(output, plot)
+    if tag is not None and journal is None:
+        raise CommandError(f"--tag {tag} goes into a journal, and there is none: add --journal FILE, or leave it out")
+    failed: OracleError | None = None
     with clean_stdout(json):
         fun = load(target)
         drawn = read_samples(samples)
@@ -105,7 +110,8 @@ def minimize(
             def follow(intermediate_result: Any) -> None:
                 step = intermediate_result
                 known = "" if step.fun is None else f"  f = {step.fun:.8g}"
-                say(f"{method}: {step.nit} iterates, {step.nfev} queries, {step.move}{known}")
+                spent = counted(step.nfev, "query", "queries")
+                say(f"{method}: {counted(step.nit, 'iterate')}, {spent}, {step.move}{known}")
 
             try:
                 result = library_minimize(
@@ -127,19 +133,23 @@ def minimize(
                     **evaluation,
                 )
             except OracleError as error:
-                _keep(error.result, output)
-                raise
-            if plot is not None:
+                if error.result is None:
+                    raise
+                failed, result = error, error.result
+            if plot is not None and failed is None:
                 _draw(result, plot, at_one_point(fun, vectorized, drawn))
-    show(result.to_json(indent=2) if json else str(result))
-    if plot is not None:
+    if failed is None or result.nfev > 0:
+        show(result.to_json(indent=2) if json else str(result))
+    if plot is not None and failed is None:
         remark(f"picture     {plot}")
     _keep(result, output)
+    if failed is not None:
+        raise failed
     raise typer.Exit(0 if result.success else 1)
 
 
-def _keep(result: Result | None, output: Path | None) -> None:
-    if result is not None and output is not None:
+def _keep(result: Result, output: Path | None) -> None:
+    if output is not None:
         output.write_text(result.to_json(indent=2) + "\n", encoding="utf-8")
         remark(f"result      {output}")
 

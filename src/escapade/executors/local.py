@@ -39,6 +39,16 @@ class RowFailure(Exception):
         self.row, self.values = row, values
 
 
+class NoValue(Exception):
+    """Whoever evaluates says that a point has no value: it is missing, whatever the policy for failures is."""
+
+    def at(self, row: int) -> RowFailure:
+        """The same for a row of a block."""
+        failure = RowFailure(row)
+        failure.__cause__ = self
+        return failure
+
+
 @dataclass(frozen=True)
 class Serial:
     """`fun(x, [ids,] *args) -> float`, one point at a time."""

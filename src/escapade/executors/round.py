@@ -141,7 +141,7 @@ class Round:
         alone = len(rows) == 1 or (bool(rows) and self.timeout is not None and not self.staff.work.vectorized)
         if rows and worker.late:
             error: Exception = TookTooLong(
-                f"an evaluation was ended because it took longer than timeout={self.timeout:g} seconds,"
+                f"an evaluation was ended because it took longer than timeout={self.timeout:g} seconds"
             )
             call = rows[: -worker.last] or rows  # the rows of the call that was running
             ended = call if self.staff.work.vectorized else rows[:1]

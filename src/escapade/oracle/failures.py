@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace
+from .._words import counted, named
 from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue
-from ..executors import Evaluate, RowFailure, TookTooLong, WorkerDied
+from ..executors import Evaluate, NoValue, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil
 from .values import as_floats, show
 
@@ -32,6 +33,9 @@ NAMES = ("raise", "stop", "retry", "penalise")
 
 RETRIES = 3
 """Further attempts that "retry" makes unless told how many."""
+
+OURS = (WorkerDied, TookTooLong, NoValue)
+"""Exceptions that say all themselves."""
 
 PAUSE, LONGEST_PAUSE = 0.02, 10.0
 """Seconds before the first further attempt; twice as many before each next one, up to the second number."""
@@ -76,6 +80,8 @@ class Failures:
 
     def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
         """What becomes of x after so many attempts."""
+        if isinstance(error, NoValue):
+            return None
         policy = self.policy(error)
         most = self.retries if self.retries is not None else RETRIES if policy == "retry" else 0
         if attempt <= most:
@@ -225,7 +231,7 @@ class _Asked:
             answer = self.failures.answer(x, attempt, error)
         except Exception as policy:
             raise EvaluationFailed(
-                f"the policy for failures raised {type(policy).__name__}: {policy} at x = {show(x)}", x
+                f"the policy for failures raised {named(policy)} at x = {show(x)}", x
             ) from policy
         if answer == "retry":
             self.again.append(row)
@@ -242,8 +248,8 @@ class _Asked:
                 x,
             )
         elif answer is None:
-            what = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else f"the value was {error}"
-            self.why = self.why or f"at x = {show(x)} ({what}, {attempt} attempt{'s' * (attempt > 1)})"
+            what = _said(error) if isinstance(error, Exception) else f"the value was {error}"
+            self.why = self.why or f"at x = {show(x)} ({what}, {counted(attempt, 'attempt')})"
         else:
             self.values[row] = answer
 
@@ -252,13 +258,17 @@ def _cause(failure: RowFailure) -> Exception:
     return failure.__cause__ if isinstance(failure.__cause__, Exception) else failure
 
 
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, OURS) else named(error)
+
+
 def _raise_failed(cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
-    what, where = f"the function raised {type(cause).__name__}: {cause}", f"at x = {show(x)}{times}"
-    remedy = "start elsewhere, return a finite value there, or see on_error="
-    if isinstance(cause, WorkerDied | TookTooLong):
-        what = str(cause)
+    what, where = f"the function raised {named(cause)}", f"at x = {show(x)}{times}"
+    remedy = "start elsewhere, return a finite value there, or see on_error"
+    if isinstance(cause, OURS):
+        what = f"{cause}," if isinstance(cause, TookTooLong) else str(cause)
     if rows is not None:
-        where, remedy = f"on an array of shape {(rows, x.shape[0])}{times}", "see on_error="
-        if not isinstance(cause, WorkerDied | TookTooLong):
+        where, remedy = f"on an array of shape {(rows, x.shape[0])}{times}", "see on_error"
+        if not isinstance(cause, OURS):
             remedy = "pass vectorized=False if it is a function of one point"
     raise EvaluationFailed(f"{what} {where}; {remedy}", x) from cause

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
+from .._words import named
 from ..errors import (
     BudgetExhausted,
     EvaluationFailed,
@@ -244,11 +245,11 @@ class Oracle:
         try:
             g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64)
         except Exception as error:
-            failed = EvaluationFailed(f"grad raised {type(error).__name__}: {error}", x)
+            failed = EvaluationFailed(f"the function grad raised {named(error)}", x)
             raise self._with_best(failed) from error
         if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
             what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
-            raise InvalidValue(f"grad must return {x.shape[0]} finite numbers, but returned {what}", x)
+            raise InvalidValue(f"the function grad must return {x.shape[0]} finite numbers, but returned {what}", x)
         return g
 
     def _weight(self) -> int:
