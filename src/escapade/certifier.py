@@ -13,7 +13,7 @@ from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import FLAT
-from .curvature.newton import settles
+from .curvature.newton import newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
@@ -112,7 +112,8 @@ class Certifier:
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
             try:
-                settled = settles(here, certificate.radius, self._step)
+                beyond = self._step is not None and float(np.linalg.norm(self._step)) > certificate.radius
+                settled = not beyond and newton_contracts(here, self._step)  # a step that leaves the ball proves nothing
             except BudgetExhausted:
                 settled = False
             if not settled:

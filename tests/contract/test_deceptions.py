@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from escapade import certify
+from escapade import certify, minimize
 from escapade.errors import InvalidSetting
 
 HOLDS = {"minimum", "second-order"}
@@ -156,3 +156,41 @@ def test_noise_far_from_the_origin_does_not_step_over_a_hill():
             return np.exp(-square / 2) + 0.005 * square + 0.03 * dirt.normal()
 
         assert not certify(hill, np.full(2, 100.0), gtol=0.1, noise="auto", rng=seed).holds
+
+
+H = 2.0**-13
+"""The coordinate steps of the differences around a quiet point."""
+
+
+@pytest.mark.parametrize(("slope", "bend"), [(2e-4, 10.0), (1.0, 1e5)])
+@pytest.mark.parametrize("cross", [0.15, 0.3, 6.0])
+def test_third_and_fourth_derivatives_made_to_cancel_in_the_rows_do_not_hide_a_gradient(slope, bend, cross):
+    a1 = slope / np.sqrt(2)
+    a4 = -a1 / (2 * H**3)
+    a3 = 2 * a4 * H
+
+    def fun(x):
+        mixed = x[0] ** 2 * x[1] + x[0] * x[1] ** 2
+        return float(np.sum(a1 * x + bend * x**2 + a3 * x**3 + a4 * x**4) + cross * abs(a3) * mixed)
+
+    for seed in range(3):
+        assert certify(fun, np.zeros(2), rng=seed).verdict in ("not stationary", "undecided")
+
+
+def test_a_gradient_that_bends_sideways_along_the_newton_step_makes_no_minimum():
+    d, lowest = 100, 0.1
+    g = 1.76 * lowest * H
+    c = 2 * lowest / np.sqrt(15) / (1.25 * g / lowest) ** 2
+    for seed in range(2):
+        v, w = np.linalg.qr(np.random.default_rng(100 + seed).standard_normal((d, 2)))[0].T
+        found = minimize(
+            lambda x, v=v, w=w: float(lowest / 2 * x @ x + g * (x @ v) + c * (x @ v) ** 3 * (x @ w)),
+            np.zeros(d), rng=seed, maxfev=40_000,
+        )  # fmt: skip
+        assert found.certificate is None or found.certificate.verdict != "minimum"
+
+
+def test_steps_are_not_cut_below_what_x_resolves():
+    x = np.array([1e12, 0.0])
+    found = certify(lambda x: float(1e12 * (x[0] - 1e12) + 0.5 * x[1] ** 2), x, noise=1e-12)
+    assert found.verdict in ("not stationary", "undecided")

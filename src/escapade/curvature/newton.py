@@ -7,42 +7,13 @@ import numpy as np
 from .._array import like
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Neighbourhood, Vector
-from ..oracle import central, point
+from ..oracle import central
 
 CONTRACTION = 1 / 8
 """The gradient must fall to this share. Newton's method converges (Kantorovich) if rho |g| / lambda^2 < 1/2, and the
 gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an inflection such as x^3 leaves one quarter."""
 
 STEPS = 20
-
-STRAIGHT = 0.05
-"""A curvature that changes by less, relatively, is one curvature."""
-
-
-def settles(here: Neighbourhood, radius: float, step: Vector | None = None) -> bool:
-    """Whether a minimiser lies within `radius`, which is further than the rows have looked.
-
-    Not much further, and f is a parabola along the Newton step, where the products and the looks along all coordinates
-    at once have been: that is enough. Else the step must be seen to contract the gradient.
-
-    Queries: 6 if a step is known and that is enough, besides those of `newton_contracts` if not
-    """
-    near = step is not None and radius <= here.reach and _parabolic(here, step, radius)
-    return near or newton_contracts(here, step)
-
-
-def _parabolic(here: Neighbourhood, step: Vector, radius: float) -> bool:
-    """Whether the curvature along the step is positive, and the same at three lengths up to the radius.
-
-    Queries: 6
-    """
-    v, t = step / float(np.linalg.norm(step)), radius * np.array([1.0, 0.5, 0.25])
-    places = [point(here.moved(v, s)) for s in (*t, *-t)]
-    ahead, back = np.split(here.f.tagged("check")(sum(places[1:], start=places[0])), 2)
-    bends, blur = (ahead + back - 2 * here.f0) / t**2, 4 * here.noise.norm(1) / t**2
-    bent = np.abs((ahead - back) / 2 - t * float(here.gradient()[0] @ v)) / t**2  # by third derivatives
-    straight = np.all(np.maximum(np.abs(bends - bends[0]), bent) <= STRAIGHT * bends[0] + 2 * blur)
-    return bool(straight and bends[0] > 2 * blur[0])
 
 
 def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:

@@ -125,13 +125,13 @@ class Products:
         return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
 
     def truncation(self, q: Vector, product: Vector) -> float:
-        """How far the product with q is from a symmetric one at twice the steps, times a safety factor: as far as
-        values can tell, a bound on its truncation error.
+        """How far the product with q is from a symmetric one at far steps, at least twice as long, times a safety
+        factor: as far as values can tell, a bound on its truncation error.
 
         Queries: 2*d + 2 or 4*d + 4, and d for each row not yet known
         """
-        twice = self.even(q, 2 * self.factor)[0]
-        return TRUNCATION_SAFETY * float(np.linalg.norm(twice - product))
+        far = self.even(q, self.here.far * self.factor)[0]
+        return TRUNCATION_SAFETY * float(np.linalg.norm(far - product))
 
 
     def after(self, obstacle: str) -> Products:

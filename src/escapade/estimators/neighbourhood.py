@@ -14,10 +14,11 @@ from ..oracle import Oracle, few_axes, point, some_axes
 from . import noise as noise_
 from .noise import Noise
 from .rows import Interval, Rows, Vector
-from .steps import against_noise, curvature_steps, longest, power_of_two, reach
+from .steps import RESOLVED, against_noise, curvature_steps, longest, power_of_two
 
-NEAR, AROUND = (1.0, -1.0, -2.0), (1.0, -1.0, -2.0, 2.0)
-"""The rows that are taken where noise is small, and where it lengthens the steps, so that every value helps."""
+FURTHEST = 512
+"""Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
+made for it."""
 
 WILD = 1e6
 """A step over which f changes by so many times its size is no difference step."""
@@ -41,12 +42,6 @@ class Neighbourhood(Rows):
     """The queries by purpose, and the rounds, when the measurement began."""
     _table: Vector = field(default_factory=lambda: np.zeros(0))
     _unit: float = 0.0
-
-    @property
-    def reach(self) -> float:
-        """How far the looks along the softest directions go; those along all coordinates, and products, go half as
-        far."""
-        return 2 * float(np.min(self.steps)) * reach(self.d)
 
     @classmethod
     def measure(
@@ -99,7 +94,8 @@ class Neighbourhood(Rows):
             self._rows.clear()
             try:
                 quiet = against_noise(self.noise.level, self.curvtol) <= epsilon(self.x) ** 0.25
-                self.take_rows(*(NEAR if quiet else AROUND))
+                self.far = 2.0 + (int(rng.integers(FURTHEST + 1)) / 1024 if quiet else 0.0)
+                self.take_rows(1.0, -1.0, -self.far, *(() if quiet else (self.far,)))
                 change = np.abs(np.concatenate([*self._rows.values()]) - self.f0)
             except NonFiniteValue as error:
                 lost = error
@@ -108,6 +104,7 @@ class Neighbourhood(Rows):
                 stretch /= 64
                 continue
             wild = np.max(change.reshape(-1, self.d), axis=0) > WILD * (1 + abs(self.f0))
+            wild &= self.steps / 64 >= RESOLVED * epsilon(self.x) * np.abs(to_numpy(self.x)) / self.unit
             if np.any(wild) and not last:
                 stretch[wild] /= 64
                 continue
@@ -192,7 +189,8 @@ class Neighbourhood(Rows):
         a, b, c, e = values.T
         odd = np.abs((a - b) / 2 - ratios * slopes)
         noise = 4 * self.noise.norm(1)
-        if np.any(odd > noise + 3 * ratios * slope_error * np.sqrt(squares) + np.abs((c - e) / 2 - slopes)):
+        bent = ratios**2 * np.abs((c - e) / 2 - slopes)  # third derivatives, which fall with the cube
+        if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
             return False
         even, longer = a + b - 2 * self.f0, c + e - 2 * self.f0
         tolerance = 0.25 * (np.abs(longer) + self.curvtol * squares)

@@ -43,6 +43,8 @@ class Rows:
     f0: float
     noise: Noise
     steps: Vector
+    far: float = 2.0
+    """The factor of the rows that are compared with those at one step."""
     _rows: dict[float, Vector] = field(default_factory=dict)
 
     @property
@@ -88,24 +90,25 @@ class Rows:
         return g, truncation + noise
 
     def _symmetric(self, k: float) -> bool:
-        return 2 * k in self._rows
+        return self.far * k in self._rows
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
         return self.row(k) + self.row(-k) - 2 * self.f0
 
     def third_differences(self, k: float = 1.0) -> Vector:
-        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if f is known at
-        twice the steps on both, else over [-2h, h]."""
-        plus, minus, back = self.row(k), self.row(-k), self.row(-2 * k)
+        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if f is known far
+        on both, else over [-far h, h]."""
+        far, (plus, minus, back) = self.far, (self.row(k), self.row(-k), self.row(-self.far * k))
         if self._symmetric(k):
-            return (self.row(2 * k) - back) / 2 - (plus - minus)
-        return plus - back + 3 * (minus - self.f0)
+            return 3 / (far**2 - 1) * ((self.row(far * k) - back) / far - (plus - minus))
+        one, two = (plus - self.f0) / (1 + far), (minus - self.f0) / (far - 1)  # divided differences
+        return 3 * (one + two) - 6 * (back - self.f0) / (far * (far**2 - 1))
 
     def uneven(self) -> Vector:
-        """How much second differences change when they are taken at twice the steps, or else one step aside."""
+        """How much second differences change when they are taken at far steps, or else one step aside."""
         if self._symmetric(1.0):
-            return np.abs(self.second_differences(2.0) / 4 - self.second_differences(1.0))
+            return np.abs(self.second_differences(self.far) / self.far**2 - self.second_differences(1.0))
         return np.abs(self.third_differences())
 
     def diagonal(self) -> tuple[Vector, Vector]:

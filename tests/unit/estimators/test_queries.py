@@ -96,22 +96,23 @@ def test_measure(d, settings, which):
 
 
 def test_measure_pays_for_each_coordinate_it_cuts():
-    assert "4 with noise" in line(Neighbourhood.measure)
+    assert "3 more each time a coordinate is cut" in line(Neighbourhood.measure)
     d = 4
     f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(1e4 * x[..., 0]), vectorized=True)
     here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, rng=np.random.default_rng(0))
     cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
     assert cuts >= 1
     groups = 1  # of at most 8 coordinates, whose curvatures differ
-    again = 4 * promised(Neighbourhood.row, 0, d=d)  # all values are multiples of one: longer steps, and both sides
-    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 4 * cuts + 4 * groups + again
+    again = 3 * promised(Neighbourhood.row, 0, d=d)  # f is 0 at x: how large its rounding is shows in the rows
+    shorter = promised(Neighbourhood.gradient, 1, d=d)  # cos(1e4 x) needs them
+    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 3 * cuts + 4 * groups + shorter + again
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_rows_are_paid_once(d):
     here = look(d)
     assert line(Neighbourhood.row).endswith("none after")
-    assert all(cost(here.f, lambda k=k: here.row(k)) == 0 for k in (1.0, -1.0, -2.0))
+    assert all(cost(here.f, lambda k=k: here.row(k)) == 0 for k in (1.0, -1.0, -here.far))
     assert cost(here.f, lambda: here.row(4.0)) == promised(Neighbourhood.row, 0, d=d)
     assert cost(here.f, lambda: here.row(4.0)) == 0
     rounds = here.f.ledger.rounds
@@ -156,7 +157,7 @@ def test_along_pays_two_for_each_cut():
 def test_products(d, order, which):
     here, q = look(d), unit(d)
     assert len(expressions(Products.__call__)) == len(expressions(hessian_vector.mixed_product)) == 3
-    here.row(2.0)
+    here.take_rows(2.0, -2.0)
     products = Products(here, np.ones(d), order)
     assert cost(here.f, lambda: products(q)) == promised(Products.__call__, which, d=d)
     spent = cost(here.f, lambda: hessian_vector.mixed_product(here, q, order))
@@ -169,9 +170,9 @@ def test_even_and_truncation(d, order, which):
     here, q = look(d), unit(d)
     products = Products(here, np.ones(d), order)
     assert len(expressions(Products.even)) == len(expressions(Products.truncation)) == 2
-    new = promised(Neighbourhood.row, 0, d=d) if order == 4 else 0  # the other row at twice the steps
+    new = 2 * promised(Neighbourhood.row, 0, d=d) if order == 4 else 0  # at twice the steps
     assert cost(here.f, lambda: products.even(q, 1.0)) == promised(Products.even, which, d=d) + new
-    new = 2 if order == 4 else 1  # two rows at four times the steps; the other row at twice the steps
+    new = 3 if order == 4 else 1  # the other far row, and two at twice that
     assert "d for each row not yet known" in line(Products.truncation)
     for row in (new * promised(Neighbourhood.row, 0, d=d), 0):
         spent = cost(here.f, lambda: products.truncation(q, q))
@@ -183,7 +184,7 @@ def test_even_and_truncation(d, order, which):
 @pytest.mark.parametrize(("order", "which"), [(2, 0), (4, 1)])
 def test_dense_hessian(d, order, which):
     here = look(d)
-    here.row(2.0)
+    here.take_rows(2.0, -2.0)
     assert len(expressions(dense.dense_hessian)) == 2
     assert cost(here.f, lambda: dense.dense_hessian(here, order)) == promised(dense.dense_hessian, which, d=d)
     rows = 2 if order == 2 else 4  # at four times the steps, and at eight

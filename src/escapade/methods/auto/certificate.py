@@ -181,7 +181,7 @@ class Informed(Finder):
         here = products.here
         g, error = here.gradient()
         size, third = float(np.linalg.norm(g)) + error, max(products.third, here.third_derivative())
-        return 1.2 * max(2 * size / here.reach, float(np.sqrt(6 * third * size)))
+        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""

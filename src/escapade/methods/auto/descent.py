@@ -11,7 +11,6 @@ import numpy as np
 from ..._array import epsilon
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.steps import reach
 from .gradient import FEW, Differences, Point
 from .model import Model
 from .step import Region, Tried
@@ -143,7 +142,7 @@ class Descent:
         if size <= close or self.polished > POLISH:
             return True
         self.polished += 1
-        return size > 2 * close
+        return size > 30 * close
 
     def _foreseen(self, p: Point, size: float) -> bool:
         """Whether a step from p that leaves a gradient of this size is the last."""
@@ -156,7 +155,7 @@ class Descent:
     def _aim(self, p: Point) -> float:
         """The gradient that a last step should lead to."""
         close = self._close(p, 0.7)
-        return close if 0.5 * self.epsilon <= 2 * close else 0.7 * self.epsilon
+        return close if 0.5 * self.epsilon <= 30 * close else 0.7 * self.epsilon
 
     def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
@@ -164,5 +163,5 @@ class Descent:
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
-        close = 0.24 * max(low, flat) * float(np.min(self.ask.long(p))) * reach(self.ask.d)
+        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
         return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)

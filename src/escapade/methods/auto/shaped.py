@@ -46,14 +46,15 @@ class Shaped(Products):
         return self.shrink * super().reach(factor)
 
     def truncation(self, q: Vector, product: Vector) -> float:
-        """Forward products are measured again on the other side, at twice the steps.
+        """Forward products are measured again on the other side, at far steps.
 
         Queries: d + 1 (order 1)
         """
         if self.order > 1:
             return super().truncation(q, product)
-        other = self._finish(self._one_sided(q, 2 * self.factor, -1.0), q)
-        self.saw((other - product) / 3, q, self.factor)
+        far = self.here.far
+        other = self._finish(self._one_sided(q, far * self.factor, -1.0), q)
+        self.saw((other - product) / (1 + far), q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
