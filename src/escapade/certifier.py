@@ -113,7 +113,7 @@ class Certifier:
         if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
             try:
                 beyond = self._step is not None and float(np.linalg.norm(self._step)) > certificate.radius
-                settled = not beyond and newton_contracts(here, self._step)  # a step that leaves the ball proves nothing
+                settled = not beyond and newton_contracts(here, self._step)  # beyond the ball it proves nothing
             except BudgetExhausted:
                 settled = False
             if not settled:

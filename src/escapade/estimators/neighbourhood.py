@@ -122,14 +122,17 @@ class Neighbourhood(Rows):
     def _still(self, rng: np.random.Generator) -> bool:
         """Whether f does not change when all coordinates move at once either, as x_1 x_2 does around 0.
 
-        A change must shrink with the square of the step: values given in steps of their own change by leaps.
+        A change must be made of squares and fourth powers of the step: values given in steps of their own leap.
 
         Queries: 12
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         places = [point(self.moved(v, t)) for v in signs for t in (1.0, 0.5, 0.25)]
         change = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(4, 3) - self.f0
-        smooth = np.abs(change[:, 1:] - change[:, :1] / [4, 16]) <= np.abs(change[:, :1]) * [0.05, 0.02]
+        whole, half, quarter = change.T
+        fourth = 4 / 3 * (whole - 4 * half)
+        foreseen = (whole - fourth) / 16 + fourth / 256
+        smooth = np.abs(quarter - foreseen) <= 0.005 * np.abs(whole) + 4 * epsilon(self.x) * abs(self.f0)
         return not (np.all(smooth) and np.any(change))
 
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
