@@ -22,7 +22,6 @@ from .oracle import Oracle
 RHO_SAFETY = 3.0
 """The largest third derivative seen is multiplied by this before "minimum" is said."""
 
-
 REACH = 1000.0
 """A tolerance of more than so many times the one asked for is not worth suggesting."""
 

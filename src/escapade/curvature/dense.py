@@ -10,10 +10,7 @@ from scipy.linalg import eigh
 from ..estimators.dense import DenseHessian, dense_hessian
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from .finding import Finder, Finding
-
-SOFTEST = 3
-"""So many of the lowest eigenvectors are looked at on shorter steps too."""
+from .finding import SOFTEST, Finder, Finding
 
 ATTEMPTS = 6
 """Changes of step length or order of the differences before the finder gives up."""

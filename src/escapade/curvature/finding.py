@@ -15,6 +15,9 @@ from ..errors import BudgetExhausted, InvalidSetting
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from ..oracle import Oracle
 
+SOFTEST = 3
+"""So many of the softest directions that a finder sees are looked at on shorter steps too."""
+
 FLAT = "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
 
 ANYWHERE = Interval(-math.inf, math.inf)

@@ -19,7 +19,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from ..estimators.hessian_vector import Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from .finding import ANYWHERE, Finder, Finding
+from .finding import ANYWHERE, SOFTEST, Finder, Finding
 from .starts import MOST, Starts
 
 ATTEMPTS = 7
@@ -27,9 +27,6 @@ ATTEMPTS = 7
 
 CHEAP = 3
 """A certificate of at most so many products is asked for again from a second start."""
-
-SOFTEST = 3
-"""So many of the lowest Ritz vectors are looked at on shorter steps too."""
 
 UNEVEN = 32.0
 """Steps that differ by more than this are taken as the scale of the variables."""

@@ -19,7 +19,7 @@ import numpy as np
 from .._array import Array, epsilon, like, norm, to_numpy
 from ..oracle import Oracle, axes, point
 from .neighbourhood import Neighbourhood, Vector
-from .steps import LONGEST, TRUNCATION_SAFETY, reach
+from .steps import LONGEST, TRUNCATION_SAFETY
 
 Order = Literal[1, 2, 4]
 
@@ -60,7 +60,7 @@ class Products:
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
         here = self.here
-        return factor * float(np.median(here.steps / self.metric)) * reach(here.d)
+        return factor * float(np.median(here.steps / self.metric)) * min(math.sqrt(here.d), 8.0)
 
     def __call__(self, q: Vector) -> Vector:
         """The product with a unit vector q.

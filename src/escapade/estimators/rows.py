@@ -99,7 +99,9 @@ class Rows:
     def third_differences(self, k: float = 1.0) -> Vector:
         """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if f is known far
         on both, else over [-far h, h]."""
-        far, (plus, minus, back) = self.far, (self.row(k), self.row(-k), self.row(-self.far * k))
+        far = self.far
+        self.take_rows(k, -k, -far * k)
+        plus, minus, back = self.row(k), self.row(-k), self.row(-far * k)
         if self._symmetric(k):
             return 3 / (far**2 - 1) * ((self.row(far * k) - back) / far - (plus - minus))
         one, two = (plus - self.f0) / (1 + far), (minus - self.f0) / (far - 1)  # divided differences

@@ -102,11 +102,6 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(LONGEST, 4 * RESOLVED * epsilon(x) * y))
 
 
-def reach(d: int) -> float:
-    """How far a difference along a direction of all d coordinates steps, beside those along one of them."""
-    return min(math.sqrt(d), 8.0)
-
-
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest power of two to each step."""
     part, exponent = np.frexp(h)

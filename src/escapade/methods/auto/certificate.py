@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...curvature import Cheapest, Finding
-from ...curvature.finding import FLAT, Finder
-from ...curvature.lanczos import CHEAP, SOFTEST, Process
+from ...curvature.finding import FLAT, SOFTEST, Finder
+from ...curvature.lanczos import CHEAP, Process
 from ...curvature.starts import MOST, Starts, overlap
 from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
