@@ -52,13 +52,14 @@ class Neighbourhood(Rows):
         curvtol: float,
         noise: float | str | None = None,
         x_scale: Any = None,
+        longer: float = 1.0,
         rng: np.random.Generator,
     ) -> Neighbourhood:
         """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
         With noise=None rounding is assumed, and checked: a difference table that shows more, or values that are all
         multiples of a larger unit, are believed. Steps on which nothing changes at all are lengthened; steps longer
-        than the structure of f are cut.
+        than the structure of f are cut. `longer` multiplies the first steps, to look as far as something is claimed.
 
         Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 4 for
         every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
@@ -71,7 +72,7 @@ class Neighbourhood(Rows):
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
         here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
-        here._settle_steps(known, rng, auto=noise == "auto")
+        here._settle_steps(known, rng, longer, auto=noise == "auto")
         here._learn_scale()
         for _ in range(3):
             if here._consistent(rng):
@@ -80,12 +81,12 @@ class Neighbourhood(Rows):
             here._rows.clear()
         return here
 
-    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, *, auto: bool) -> None:
+    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, longer: float, *, auto: bool) -> None:
         """Steps that fit the noise, and a noise that fits the values seen on them.
 
         Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
         """
-        stretch, lost = np.ones(self.d), None
+        stretch, lost = np.full(self.d, longer), None
         self.noise = self._seen_noise(known, auto=auto)
         most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):

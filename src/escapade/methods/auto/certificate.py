@@ -21,7 +21,7 @@ from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .gradient import Differences, Point
 from .model import Matrix, Model
-from .shaped import Shaped, preconditioner
+from .shaped import GLANCES, Shaped, preconditioner
 
 EXTRA = 2
 """Products that may be spent on "minimum", after those that the certificate needs."""
@@ -29,8 +29,11 @@ EXTRA = 2
 SHORTEST = 1 / 64
 """The step of forward products along q is shortened to this share, at most."""
 
+RARELY = 0.02
+"""The share of the failure probability that is kept for the finder asked where this one fails, and for an error of the
+products that no glance shows."""
 
-SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.9, 3: 0.05, 6: 0.05}}
+SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.98, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
 
@@ -53,9 +56,7 @@ class Shares(Starts):
 class Informed(Finder):
     """Lanczos preconditioned by a model of the Hessian; what it cannot decide goes to the cheapest finder that can.
 
-    A tenth of the failure probability is kept for that.
-
-    Queries: d + 1 or 2*d + 2 a product, as much for a second look at the one that matters, 18 along the softest
+    Queries: d + 1 or 2*d + 2 a product, as much or 32 for a second look at the one that matters, 18 along the softest
     directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
@@ -72,15 +73,16 @@ class Informed(Finder):
         free = self.free_direction(here, shift)
         if free is not None:
             return free
-        most = replace(self, failure=0.9 * self.failure)
+        most = replace(self, failure=(1 - 2 * RARELY) * self.failure)
         finding = most._informed(here, rng, shift)
         if finding is not None:
             return finding
-        return Cheapest(delta=self.delta, failure=0.1 * self.failure, depth=self.depth).at(here, rng, shift)
+        return Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth).at(here, rng, shift)
 
     def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> Finding | None:
         """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
         products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=self.P, pairs=self.pairs)
+        products.glances, products.failure = rng.standard_normal((GLANCES, here.d)), RARELY * self.failure
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
@@ -169,11 +171,12 @@ class Informed(Finder):
     def _lacking(self, process: Process, error: float, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""
         first, second, _ = process.terms(0.0) if process.alpha else (math.inf, 0.0, None)
-        if first >= max(0.95 * threshold - second * error, second * error):
+        inexact = second * (error + process.slack)
+        if first >= max(0.95 * threshold - inexact, inexact):
             return True
         wanted = self._wanted(process.products)
         floor = process.level(error, threshold) - self.delta
-        worth = self._lowest(process)[1] > 2 * wanted and first >= second * error / 4
+        worth = self._lowest(process)[1] > 2 * wanted and first >= inexact / 4
         return extra > 0 and floor < wanted and worth
 
     def _wanted(self, products: Products) -> float:
@@ -181,7 +184,7 @@ class Informed(Finder):
         here = products.here
         g, error = here.gradient()
         size, third = float(np.linalg.norm(g)) + error, max(products.third, here.third_derivative())
-        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
+        return 1.2 * max(size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -212,9 +215,9 @@ class Examiner:
         failure = share * self.failure
         return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)
 
-    def look(self, finder: Informed, p: Point) -> Neighbourhood:
+    def look(self, finder: Informed, p: Point, longer: float = 1.0) -> Neighbourhood:
         """The neighbourhood of p."""
-        return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
+        return finder.look(self.ask.f, self.ask.array(p.y), self.rng, longer)
 
     def finding(self, finder: Informed, here: Neighbourhood, model: Model) -> Finding:
         """The answer; the products behind it are fed to the model."""

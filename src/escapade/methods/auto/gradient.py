@@ -35,8 +35,8 @@ class Point:
     """Which entries of g rest on one side and the model's diagonal."""
     sharp: bool = False
     """Whether the gradient came from central differences."""
-    foreseen: bool = False
-    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
+    foreseen: float = 0.0
+    """How small the gradient should be, where it is only what the model says; 0 where it was measured."""
 
     @property
     def known(self) -> bool:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
+from ...oracle import point
 from .model import Matrix
 
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
+
+GLANCES = 8
+"""Random directions along which the error of a product is seen, where that costs less than another product."""
 
 
 def preconditioner(B: Matrix, delta: float, off: float) -> tuple[Matrix, float]:
@@ -40,22 +45,52 @@ class Shaped(Products):
     """Multiplies the step along q."""
     odd: float = 0.0
     """What third derivatives are expected to do to a forward product."""
+    glances: Vector = field(default_factory=lambda: np.zeros((0, 0)))
+    """Independent normal vectors, as rows."""
+    failure: float = 0.0
+    """The probability with which they may all miss an error."""
 
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
         return self.shrink * super().reach(factor)
 
     def truncation(self, q: Vector, product: Vector) -> float:
-        """Forward products are measured again on the other side, at far steps.
+        """Forward products are measured again on the other side, at far steps, or seen along a few random directions.
 
-        Queries: d + 1 (order 1)
+        Queries: d + 1, or 32 if that is fewer (order 1)
         """
         if self.order > 1:
             return super().truncation(q, product)
+        if self.here.d >= 4 * GLANCES:
+            return self._seen_error(q, product)
         far = self.here.far
         other = self._finish(self._one_sided(q, far * self.factor, -1.0), q)
         self.saw((other - product) / (1 + far), q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
+
+    def _seen_error(self, q: Vector, product: Vector) -> float:
+        """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
+        values that no odd derivative enters.
+
+        The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for `failure`.
+
+        Queries: 32
+        """
+        here, v = self.here, self.P @ q
+        reach = super().reach(self.factor)
+        a = reach / float(np.linalg.norm(v)) * v
+        ways = self.glances @ self.P
+        lengths = reach / np.linalg.norm(ways, axis=1)
+        places = [
+            point(here.moved(sign * a + t * b, 1.0))
+            for b in lengths[:, None] * ways for sign, t in ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        ]
+        values = here.f.tagged("curvature")(sum(places[1:], start=places[0])).reshape(-1, 4)
+        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / 4 * float(np.linalg.norm(v)) / (reach * lengths)
+        missed = self.glances @ product - (mixed - self.shift * (ways @ v))
+        size = float(np.sqrt(np.mean(missed**2)))
+        self.saw(np.full(1, size), q, self.factor)
+        return size / float(np.sqrt(gammaincinv(GLANCES / 2, self.failure) * 2 / GLANCES))
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
