@@ -64,7 +64,9 @@ class Dense(Finder):
         if not np.isfinite(error):
             return self.undecided("the second differences overflow"), "truncation"
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
-        interval = Interval(lower, max(lower, seen.curvature.upper))
+        if lower > min(products.lowest, seen.curvature.upper):
+            return self.undecided("the curvature along a direction contradicts the second differences"), "truncation"
+        interval = Interval(lower, seen.curvature.upper)
         if lower - shift >= -self.delta:
             found = self.certified(interval, f"all second differences, order {products.order}", seen.lowest)
             return replace(found, third=products.third), ""

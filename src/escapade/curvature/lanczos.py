@@ -202,7 +202,7 @@ class _Attempt:
         softest = np.stack(first.basis).T @ first.ritz()[1][:, :SOFTEST]
         if not self.products.steady(self.products.metric[:, None] * softest):
             return self._stuck(first, noise, math.inf, limits)
-        error = noise + self.products.truncation(*first.critical())
+        error = self.products.noise() + self.products.truncation(*first.critical())
         r = limits.fewest(first.bound(0.0, error))
         if r is None:
             return self._stuck(first, noise, error, limits)
@@ -253,11 +253,13 @@ class _Attempt:
             return below, ""
         # H - shift + delta = P^-1 B P^-1 >= level P^-2.
         lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
+        if lower > min(products.lowest, below.curvature.upper):
+            return finder.undecided("the curvature along a direction contradicts the products"), "truncation"
         reason = (
             f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
             f"product error at most {error:.2g}"
         )
-        interval = Interval(lower, max(lower, below.curvature.upper))
+        interval = Interval(lower, below.curvature.upper)
         return replace(finder.certified(interval, reason, v), third=products.third), ""
 
     def _stuck(self, process: Process, noise: float, error: float, limits: Starts) -> tuple[Finding, str]:

@@ -56,11 +56,16 @@ class Products:
     shift: float = 0.0
     third: float = 0.0
     """The largest third derivative seen: |T[q, q]| over the unit vectors q multiplied with, from the odd parts."""
+    shortest: float = 1.0
+    """The shortest step along a vector so far, beside the usual one."""
+    lowest: float = math.inf
+    """The smallest eigenvalue cannot be larger: the least curvature that was seen along a vector, and its error."""
 
-    def reach(self, factor: float) -> float:
-        """How far along q the mixed differences step."""
+    def reach(self, factor: float, v: Vector | None = None) -> float:
+        """How far mixed differences step: usually, and along v, where no coordinate goes far beyond its own step."""
         here = self.here
-        return factor * float(np.median(here.steps / self.metric)) * min(math.sqrt(here.d), 8.0)
+        step = float(np.median(here.steps / self.metric)) if v is None else 1 / float(np.linalg.norm(v / here.steps))
+        return factor * step * min(math.sqrt(here.d), 8.0)
 
     def __call__(self, q: Vector) -> Vector:
         """The product with a unit vector q.
@@ -85,21 +90,25 @@ class Products:
         return self._finish(product, q), self._finish(odd, None)
 
     def steady(self, vectors: Vector) -> bool:
-        """Whether f is one function, on shorter steps too, along these columns; the third derivatives seen are kept.
+        """Whether f is one function, on shorter steps too, along these columns; the third derivatives and the lowest
+        curvature seen are kept.
 
         Queries: 6*m for m columns
         """
         seen = [self.here.steady(v, self.factor, self.order) for v in vectors.T]
-        self.third = max(self.third, *(third for _, third in seen))
-        return all(same for same, _ in seen)
+        self.third = max(self.third, *(third for _, third, _ in seen))
+        self.lowest = min(self.lowest, *(upper for _, _, upper in seen))
+        return all(same for same, _, _ in seen)
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows."""
-        self.third = max(self.third, 2 * float(np.linalg.norm(odd)) / self.reach(factor))
+        self.third = max(self.third, 2 * float(np.linalg.norm(odd)) / self.reach(factor, self.metric * q))
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
-        here, h = self.here, sign * self.reach(factor)
-        z = here.moved(self.metric * q, h)
+        here, v = self.here, self.metric * q
+        h = sign * self.reach(factor, v)
+        self.shortest = min(self.shortest, abs(h) / self.reach(factor))
+        z = here.moved(v, h)
         mu = like(sign * factor * here.steps * here.unit, here.x)
         values = here.f.tagged("curvature")(axes(z, mu) + point(z))
         base = here.row(sign * factor)
@@ -111,8 +120,8 @@ class Products:
         return product if q is None else product - self.shift * self.metric**2 * q
 
     def noise(self) -> float:
-        """A bound on the norm of what noise adds to a product with a unit vector."""
-        here, h = self.here, self.reach(self.factor)
+        """A bound on the norm of what noise adds to a product with a unit vector, the shortest of them so far."""
+        here, h = self.here, self.shortest * self.reach(self.factor)
         spread = float(np.linalg.norm(self.metric / here.steps)) / math.sqrt(here.d)
         shared = 1.0 if here.noise.source == "rounding" else 0.5
         values = NOISE_FACTOR[self.order] * here.noise.norm(here.d, shared) * spread / (h * self.factor)

@@ -14,7 +14,7 @@ from ..oracle import Oracle, few_axes, point, some_axes
 from . import noise as noise_
 from .noise import Noise
 from .rows import Interval, Rows, Vector
-from .steps import RESOLVED, against_noise, curvature_steps, longest, power_of_two
+from .steps import RESOLVED, TRUNCATION_SAFETY, against_noise, curvature_steps, longest, power_of_two
 
 FURTHEST = 512
 """Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
@@ -27,7 +27,7 @@ GROUP = 8
 """So many coordinates of different curvatures are looked at together, for structure below their steps."""
 
 SHORTER = 0.11
-"""What a step is shortened to, to see whether f looks the same there."""
+"""What a step is shortened to, at most, to see whether f looks the same there: as short as noise and x allow."""
 
 __all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
 
@@ -170,7 +170,7 @@ class Neighbourhood(Rows):
         return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > 8 * floor else 0.0
 
     def _consistent(self, rng: np.random.Generator) -> bool:
-        """Whether steps about nine times shorter tell the same story, along four random sign vectors.
+        """Whether much shorter steps tell the same story, along four random sign vectors.
 
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
         be the gradient's, and the even part must scale with the square of the length.
@@ -179,7 +179,8 @@ class Neighbourhood(Rows):
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         which, lengths = self._groups(signs[0], rng)
-        ratios = rng.uniform(0.09, 0.13, 4 + len(which))
+        squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
+        ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
         places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=False) for t in (r, -r, 1.0, -1.0)]
         stencil = sum(places[1:], start=places[0])
         if len(which):
@@ -189,17 +190,29 @@ class Neighbourhood(Rows):
         values = self.f.tagged("check")(stencil).reshape(-1, 4)
         (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
         slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
-        squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
         a, b, c, e = values.T
         odd = np.abs((a - b) / 2 - ratios * slopes)
         noise = 4 * self.noise.norm(1)
         bent = ratios**2 * np.abs((c - e) / 2 - slopes)  # third derivatives, which fall with the cube
         if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
             return False
-        even, longer = a + b - 2 * self.f0, c + e - 2 * self.f0
-        tolerance = 0.25 * (np.abs(longer) + self.curvtol * squares)
-        tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1))
-        return not np.any(np.abs(even / ratios**2 - longer) > tolerance + 2 * noise / ratios**2)
+        even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
+        tolerance, off = 0.25 * (np.abs(longer) + self.curvtol * squares) + blur, np.abs(even - longer)
+        tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
+        if np.any(off > tolerance):
+            return False
+        odd_one = np.flatnonzero(off[:4] > 0.005 * np.abs(longer[:4]) + 0.1 * self.curvtol * squares[:4] + blur[:4])
+        return len(odd_one) == 0 or self._truncated(signs[odd_one], longer[odd_one], off[odd_one], blur[odd_one])
+
+    def _truncated(self, ways: Vector, longer: Vector, off: Vector, blur: Vector) -> bool:
+        """Whether second differences along these rows differ from those of short steps by truncation alone, which half
+        the length then shows.
+
+        Queries: 2 for each row
+        """
+        places = [point(self.moved(v, t)) for v in ways for t in (0.5, -0.5)]
+        half = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(-1, 2).sum(axis=1) - 2 * self.f0
+        return not np.any(off > TRUNCATION_SAFETY * np.abs(4 * half - longer) + 2 * blur)
 
     def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that
@@ -215,8 +228,9 @@ class Neighbourhood(Rows):
             length[: len(own)] = signs[own] * np.sqrt(curvature[own].min() / curvature[own])
         return which, lengths
 
-    def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float]:
-        """Whether the curvature along v is the same on steps nine times shorter, and the third derivative along v.
+    def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float, float]:
+        """Whether the curvature along v is the same on much shorter steps, the third derivative along v, and a number
+        that the curvature is below.
 
         The longer step is that of products of this factor; at order 4 it is extrapolated, as they are.
 
@@ -224,7 +238,7 @@ class Neighbourhood(Rows):
         """
         v = v / float(np.linalg.norm(v))
         length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
-        t = SHORTER * length
+        t = length * float(self._shorter(np.asarray(length)))
         places = [point(self.moved(v, x)) for x in (t, -t, length, -length, 2 * length, -2 * length)]
         a, b, c, e, far, back = self.f.tagged("check")(sum(places[1:], start=places[0]))
         short, long = (float(a + b) - 2 * self.f0) / t**2, (float(c + e) - 2 * self.f0) / length**2
@@ -232,8 +246,15 @@ class Neighbourhood(Rows):
         third = abs(float(far - back) / 2 - float(c - e)) / length**3
         seen = (4 * long - longer) / 3 if order == 4 else long
         moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
-        same = abs(short - seen) <= 0.05 * (abs(seen) + self.curvtol) + moved + 8 * self.noise.norm(1) / t**2
-        return same, third
+        blur = 8 * self.noise.norm(1) / t**2
+        return abs(short - seen) <= 0.05 * (abs(seen) + self.curvtol) + moved + blur, third, short + blur
+
+    def _shorter(self, length: Vector) -> Vector:
+        """The least part of steps of these lengths over which the tolerance shows in spite of noise and of the rounding
+        of x; at most `SHORTER`."""
+        reach = float(np.linalg.norm(to_numpy(self.x) / self.unit))
+        shortest = max(np.sqrt(160 * self.noise.norm(1) / self.curvtol), 2**20 * epsilon(self.x) * reach)
+        return np.asarray(np.minimum(SHORTER, shortest / length))
 
     def _learn_scale(self) -> None:
         """Cut the step of every coordinate whose second differences disagree at two steps.

@@ -116,7 +116,7 @@ class Informed(Finder):
             return finding
         if not products.steady(self._softest(first)):
             return None
-        error = noise + products.truncation(*first.critical())
+        error = products.noise() + products.truncation(*first.critical())
         enough = limits.threshold(limits.aim)
         if enough > 1.25 * first.terms(0.0)[1] * error:  # a product more, not a start more
             finding, done = self._advance(first, error, enough)
@@ -141,8 +141,10 @@ class Informed(Finder):
         if below.found:
             return below
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
+        if lower > min(products.lowest, below.curvature.upper):
+            return None  # what was seen along a direction contradicts it
         reason = f"{len(self.pairs)} one-sided products from {r} starts, product error at most {error:.2g}"
-        interval = Interval(lower, max(lower, below.curvature.upper))
+        interval = Interval(lower, below.curvature.upper)
         return replace(self.certified(interval, reason, below.lowest), third=products.third)
 
     def _softest(self, process: Process) -> Matrix:

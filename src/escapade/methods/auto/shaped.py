@@ -50,9 +50,9 @@ class Shaped(Products):
     failure: float = 0.0
     """The probability with which they may all miss an error."""
 
-    def reach(self, factor: float) -> float:
-        """How far along q the mixed differences step."""
-        return self.shrink * super().reach(factor)
+    def reach(self, factor: float, v: Vector | None = None) -> float:
+        """How far mixed differences step: usually, and along v."""
+        return self.shrink * super().reach(factor, v)
 
     def truncation(self, q: Vector, product: Vector) -> float:
         """Forward products are measured again on the other side, at far steps, or seen along a few random directions.
@@ -77,16 +77,12 @@ class Shaped(Products):
         Queries: 32
         """
         here, v = self.here, self.P @ q
-        reach = super().reach(self.factor)
-        a = reach / float(np.linalg.norm(v)) * v
         ways = self.glances @ self.P
-        lengths = reach / np.linalg.norm(ways, axis=1)
-        places = [
-            point(here.moved(sign * a + t * b, 1.0))
-            for b in lengths[:, None] * ways for sign, t in ((1, 1), (1, -1), (-1, 1), (-1, -1))
-        ]
+        t, *u = (super(Shaped, self).reach(self.factor, way) for way in (v, *ways))
+        corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
+        places = [point(here.moved(a * v + b * r * w, 1.0)) for w, r in zip(ways, u, strict=True) for a, b in corners]
         values = here.f.tagged("curvature")(sum(places[1:], start=places[0])).reshape(-1, 4)
-        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / 4 * float(np.linalg.norm(v)) / (reach * lengths)
+        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * np.array(u))
         missed = self.glances @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))
         self.saw(np.full(1, size), q, self.factor)
@@ -94,7 +90,8 @@ class Shaped(Products):
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
-        super().saw(odd / float(np.linalg.norm(self.P @ q)), q, factor)
+        v = self.P @ q
+        super().saw(odd / float(np.linalg.norm(v)), v / float(np.linalg.norm(v)), factor)
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         v = self.P @ q
