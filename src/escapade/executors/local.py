@@ -62,7 +62,7 @@ class Serial:
         out: list[Any] = []
         try:
             for x in rows:
-                value = fun(x, *extra)
+                value = fun(x, *extra) if extra else fun(x)
                 # An array may be overwritten by the next call; a float may not.
                 out.append(value if isinstance(value, float) else copy.copy(value))
         except Exception as error:

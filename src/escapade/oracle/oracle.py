@@ -114,7 +114,7 @@ class Oracle:
 
     def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
-        return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=pin)
+        return self if self.pinned else Oracle(self._engine, purpose, self.batch, pin, self.unit)
 
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
