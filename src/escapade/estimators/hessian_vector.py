@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -59,8 +60,11 @@ class Products:
 
     def reach(self, factor: float) -> float:
         """How far along q the mixed differences step."""
-        here = self.here
-        return factor * float(np.median(here.steps / self.metric)) * min(math.sqrt(here.d), 8.0)
+        return factor * self._typical * min(math.sqrt(self.here.d), 8.0)
+
+    @cached_property
+    def _typical(self) -> float:
+        return float(np.median(self.here.steps / self.metric))
 
     def __call__(self, q: Vector) -> Vector:
         """The product with a unit vector q.

@@ -171,10 +171,10 @@ class Informed(Finder):
         first, second, _ = process.terms(0.0) if process.alpha else (math.inf, 0.0, None)
         if first >= max(0.95 * threshold - second * error, second * error):
             return True
+        if extra <= 0 or first < second * error / 4:
+            return False
         wanted = self._wanted(process.products)
-        floor = process.level(error, threshold) - self.delta
-        worth = self._lowest(process)[1] > 2 * wanted and first >= second * error / 4
-        return extra > 0 and floor < wanted and worth
+        return self._lowest(process)[1] > 2 * wanted and process.level(error, threshold) - self.delta < wanted
 
     def _wanted(self, products: Products) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..._array import norm2
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
@@ -59,11 +60,11 @@ class Shaped(Products):
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
-        super().saw(odd / float(np.linalg.norm(self.P @ q)), q, factor)
+        super().saw(odd / norm2(self.P @ q), q, factor)
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         v = self.P @ q
-        length = float(np.linalg.norm(v))
+        length = norm2(v)
         product = super()._one_sided(v / length, factor, sign)
         self.pairs.append((v / length, product))
         return length * product
