@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..._array import epsilon
+from ..._array import epsilon, norm2
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
@@ -57,7 +57,8 @@ class Descent:
     @property
     def off(self) -> float:
         """How much the last secants contradicted the model."""
-        return float(np.mean(self.offs[-3:])) if self.offs else 0.0
+        last = self.offs[-3:]
+        return sum(last) / len(last) if last else 0.0
 
     def restart(self, diagonal: Vector) -> None:
         """A new, convex model."""
@@ -73,7 +74,7 @@ class Descent:
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
-            length = float(np.linalg.norm(tried.s))
+            length = norm2(tried.s)
             if math.isfinite(tried.f) and tried.f >= p.f and length > 0:
                 self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
@@ -103,16 +104,16 @@ class Descent:
     def _moved(self, p: Point, s: Vector, value: float) -> Point:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
-        size = float(np.linalg.norm(p.g))
+        size = norm2(p.g)
         if self._foreseen(p, max(self.shrunk) * size):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q  # the certificate measures it
         before = self.model.diagonal
         ask.forward(q, before)
-        self.shrunk = (self.shrunk[1], float(np.linalg.norm(q.g)) / size)
+        self.shrunk = (self.shrunk[1], norm2(q.g) / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
-        ask.doubt = float(np.clip(self.off, 0.01, 1.0))
+        ask.doubt = min(max(self.off, 0.01), 1.0)
         q.recentred(before, self.model.diagonal)
         return q
 
@@ -124,7 +125,7 @@ class Descent:
         t = 2.75 * float(np.median(self.ask.long(p)))
         for end in (-1, 0):
             for _ in range(3):
-                values, vectors = np.linalg.eigh(self.model.B)
+                values, vectors = self.model.eigen()
                 seen = self.ask.curvature(p, vectors[:, end], t)[0]
                 if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
                     break
@@ -135,7 +136,7 @@ class Descent:
         that is easy to improve on."""
         if p.foreseen:
             return True
-        size = float(np.linalg.norm(p.g))
+        size = norm2(p.g)
         if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
             return size <= self.ask.blur(p)
         close = self._close(p)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import Array, epsilon, like, to_numpy
+from ..._array import Array, epsilon, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...estimators.noise import SAFETY, rounding, table, table_estimate
@@ -187,7 +187,7 @@ class Differences:
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
-        return 2 * self.eta(p.f) * float(np.linalg.norm(1 / p.h))
+        return 2 * self.eta(p.f) * norm2(1 / p.h)
 
     def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
         """The curvature along the unit vector v and the slope there, from values at p ± t v.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ..._array import norm2
 from ...estimators.neighbourhood import Vector
 
 Matrix = NDArray[np.float64]
@@ -36,6 +37,9 @@ class Model:
     B: Matrix
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
+    _eigen: tuple[Matrix, Vector, Matrix] | None = None
+    _units: tuple[Matrix, Vector | None] | None = None
+    """What was last computed, and of which B: a B is replaced, never written to."""
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
@@ -45,7 +49,7 @@ class Model:
     @property
     def diagonal(self) -> Vector:
         """The diagonal of B."""
-        return np.diag(self.B).copy()
+        return self.B.diagonal().copy()
 
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""
@@ -58,21 +62,25 @@ class Model:
         `error` is the norm of what noise may have done to y; a smaller contradiction is none. Returns how large
         the contradiction was, relative to the curvatures in sight.
         """
-        length = float(np.linalg.norm(s))
+        length = norm2(s)
         if length == 0.0:
             return 0.0
         r = self._residual(s, y)
-        size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
+        size, top = norm2(r), max(norm2(y) / length, float(self.B.max()), -float(self.B.min()))
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         slope, Bs = float(r @ s), y - r
         convex = min(float(s @ y), float(s @ Bs)) > 1e-3 * top * length**2
         if exact:
             v, r = s / length, r / length
-            half = np.outer(r - 0.5 * float(v @ r) * v, v)
-            self.B = self.B + half + half.T
+            half = (r - 0.5 * float(v @ r) * v)[:, None] * v
+            changed = self.B + half
+            changed += half.T
+            self.B = changed
         elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top):
-            self.B = self.B + np.outer(r, r / slope)
+            changed = r[:, None] * (r / slope)
+            changed += self.B
+            self.B = changed
         elif convex:
             self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
         else:
@@ -94,8 +102,15 @@ class Model:
         B_ij is about c_i c_j, whether on the diagonal or not: at a saddle the diagonal may be zero. A variable that B
         knows nothing of is taken to be like the others.
         """
+        if self._units is None or self._units[0] is not self.B:
+            self._units = self.B, self._uneven()
+        return self._units[1]
+
+    def _uneven(self) -> Vector | None:
         rows = np.abs(self.B).max(axis=1)
-        curved = np.maximum(np.sqrt(np.abs(np.diag(self.B))), rows / (math.sqrt(float(rows.max())) + 1e-100))
+        curved = np.maximum(np.sqrt(np.abs(self.B.diagonal())), rows / (math.sqrt(float(rows.max())) + 1e-100))
+        if float(curved.max()) ** 2 <= UNEVEN * float(curved.min()) ** 2:
+            return None
         known = np.sort(curved[curved > UNKNOWN * float(curved.max())])
         if len(known) == 0 or float(known[-1]) ** 2 <= UNEVEN * float(known[(len(known) - 1) // 2]) ** 2:
             return None
@@ -122,10 +137,16 @@ class Model:
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
+    def eigen(self) -> tuple[Vector, Matrix]:
+        """The eigenvalues of B, and its eigenvectors as columns."""
+        if self._eigen is None or self._eigen[0] is not self.B:
+            self._eigen = self.B, *np.linalg.eigh(self.B)
+        return self._eigen[1:]
+
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
-        values, vectors = np.linalg.eigh(self.B)
-        return float(values[0]), vectors[:, 0]
+        values, vectors = self.eigen()
+        return float(values[0]), vectors.copy()[:, 0]  # which may be turned round in place
 
     def lowest_scaled(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables
@@ -141,7 +162,7 @@ class Model:
         if not indefinite:
             step: Vector = -dpotrs(L, g, lower=1)[0]
             return step
-        values, vectors = np.linalg.eigh(self.B)
+        values, vectors = self.eigen()
         floor = 1e-8 * float(np.abs(values).max()) + 1e-300
         inverse: Vector = vectors.T @ g / np.maximum(np.abs(values), floor)
         return -(vectors @ inverse)
