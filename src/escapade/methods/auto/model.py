@@ -69,19 +69,17 @@ class Model:
         size, top = norm2(r), max(norm2(y) / length, float(self.B.max()), -float(self.B.min()))
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
-        slope, Bs = float(r @ s), y - r
-        convex = min(float(s @ y), float(s @ Bs)) > 1e-3 * top * length**2
         if exact:
             v, r = s / length, r / length
             half = (r - 0.5 * float(v @ r) * v)[:, None] * v
             changed = self.B + half
             changed += half.T
             self.B = changed
-        elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top):
+        elif abs(slope := float(r @ s)) > 1e-8 * size * length and self._believable(r, s, y, top):
             changed = r[:, None] * (r / slope)
             changed += self.B
             self.B = changed
-        elif convex:
+        elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
             self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
         else:
             self.along(s / length, float(s @ y) / length**2)

@@ -32,13 +32,12 @@ def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vec
 def _inside_or_on_edge(M: Matrix, c: Vector, radius: float) -> Vector | None:
     """The minimiser of c'z + z'Mz/2 over |z| <= radius by Cholesky factors and Newton's method on 1/|z|, if M is
     positive definite; a tenth of the price of eigenvectors."""
-    shift, eye = 0.0, np.arange(len(c))
-    z: Vector = np.zeros(len(c))
+    shift, z = 0.0, c
     for _ in range(20):
         shifted = M.copy("F")
         if shift > 0.0:
-            shifted[eye, eye] += shift
-        L, failed = dpotrf(shifted, lower=1, overwrite_a=1)
+            shifted[np.diag_indices(len(c))] += shift
+        L, failed = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
         z = -dpotrs(L, c, lower=1)[0]
