@@ -104,9 +104,9 @@ class Process:
         if theta[0] <= level:
             return math.inf, math.inf, np.zeros(len(theta))
         gap = theta - level
-        log = self._log - float(np.log(gap).sum())
+        log = self._log - float(np.add.reduce(np.log(gap)))
         w = z @ (z[0, :] / gap)
-        return math.exp(min(log, 700.0)), float(np.abs(w).sum()), w
+        return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
     def bound(self, level: float, error: float) -> float:
         """The right side of the inequality."""

@@ -38,7 +38,7 @@ class Model:
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
     _eigen: tuple[Matrix, Vector, Matrix] | None = None
-    _units: tuple[Matrix, Vector | None] | None = None
+    _top: tuple[Matrix, float] | None = None
     """What was last computed, and of which B: a B is replaced, never written to."""
 
     @classmethod
@@ -66,7 +66,7 @@ class Model:
         if length == 0.0:
             return 0.0
         r = self._residual(s, y)
-        size, top = norm2(r), max(norm2(y) / length, float(self.B.max()), -float(self.B.min()))
+        size, top = norm2(r), max(norm2(y) / length, self.top())
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         if exact:
@@ -94,21 +94,23 @@ class Model:
             r = unit * r
         return slope * CAP * top >= float(r @ r)
 
+    def top(self) -> float:
+        """The largest entry of B, in size."""
+        if self._top is None or self._top[0] is not self.B:
+            self._top = self.B, max(float(self.B.max()), -float(self.B.min()))
+        return self._top[1]
+
     def units(self) -> Vector | None:
         """Units in which the variables have curvatures of one, if in the user's they are very different.
 
         B_ij is about c_i c_j, whether on the diagonal or not: at a saddle the diagonal may be zero. A variable that B
         knows nothing of is taken to be like the others.
         """
-        if self._units is None or self._units[0] is not self.B:
-            self._units = self.B, self._uneven()
-        return self._units[1]
-
-    def _uneven(self) -> Vector | None:
-        rows = np.abs(self.B).max(axis=1)
-        curved = np.maximum(np.sqrt(np.abs(self.B.diagonal())), rows / (math.sqrt(float(rows.max())) + 1e-100))
-        if float(curved.max()) ** 2 <= UNEVEN * float(curved.min()) ** 2:
+        diagonal = np.abs(self.B.diagonal())
+        if self.top() <= UNEVEN * float(diagonal.min()):
             return None
+        rows = np.abs(self.B).max(axis=1)
+        curved = np.maximum(np.sqrt(diagonal), rows / (math.sqrt(float(rows.max())) + 1e-100))
         known = np.sort(curved[curved > UNKNOWN * float(curved.max())])
         if len(known) == 0 or float(known[-1]) ** 2 <= UNEVEN * float(known[(len(known) - 1) // 2]) ** 2:
             return None
