@@ -23,7 +23,7 @@ def as_floats(
     """
     m = shape[0]
     try:
-        values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
+        values = to_numpy(raw) if type(raw) is not list and array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
     except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
