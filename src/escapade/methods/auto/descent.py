@@ -125,11 +125,11 @@ class Descent:
         t = 2.75 * float(np.median(self.ask.long(p)))
         for end in (-1, 0):
             for _ in range(3):
-                values, vectors = self.model.eigen()
-                seen = self.ask.curvature(p, vectors[:, end], t)[0]
-                if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
+                value, v = self.model.extreme(end)
+                seen = self.ask.curvature(p, v, t)[0]
+                if abs(seen - value) <= 0.3 * abs(value) + self.ask.curvtol:
                     break
-                self.model.along(vectors[:, end], seen)
+                self.model.along(v, seen)
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
@@ -161,7 +161,7 @@ class Descent:
     def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
         of the differences; half the tolerance where the valley is too flat for that."""
-        low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
+        low, flat = self.model.extreme(0)[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
         close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._array import norm2
@@ -37,9 +38,8 @@ class Model:
     B: Matrix
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
-    _eigen: tuple[Matrix, Vector, Matrix] | None = None
     _top: tuple[Matrix, float] | None = None
-    """What was last computed, and of which B: a B is replaced, never written to."""
+    """The answer of `top`, and of which B: a B is replaced, never written to."""
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
@@ -137,16 +137,16 @@ class Model:
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
-    def eigen(self) -> tuple[Vector, Matrix]:
-        """The eigenvalues of B, and its eigenvectors as columns."""
-        if self._eigen is None or self._eigen[0] is not self.B:
-            self._eigen = self.B, *np.linalg.eigh(self.B)
-        return self._eigen[1:]
+    def extreme(self, end: int) -> tuple[float, Vector]:
+        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector: a third of the price of all."""
+        k = end % len(self.B)
+        values, vectors = eigh(self.B, subset_by_index=[k, k])
+        return float(values[0]), vectors[:, 0]
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
-        values, vectors = self.eigen()
-        return float(values[0]), vectors.copy()[:, 0]  # which may be turned round in place
+        values, vectors = np.linalg.eigh(self.B)
+        return float(values[0]), vectors[:, 0]
 
     def lowest_scaled(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables
@@ -162,7 +162,7 @@ class Model:
         if not indefinite:
             step: Vector = -dpotrs(L, g, lower=1)[0]
             return step
-        values, vectors = self.eigen()
+        values, vectors = np.linalg.eigh(self.B)
         floor = 1e-8 * float(np.abs(values).max()) + 1e-300
         inverse: Vector = vectors.T @ g / np.maximum(np.abs(values), floor)
         return -(vectors @ inverse)
