@@ -93,7 +93,7 @@ def norm(x: Array) -> float:
 
 def norm2(v: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     """Euclidean norm of a host vector, without the options of NumPy's, which cost more than the sum."""
-    return math.sqrt(v @ v)
+    return math.sqrt(v.dot(v))
 
 
 def epsilon(x: Array) -> float:

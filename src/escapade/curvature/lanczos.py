@@ -105,7 +105,7 @@ class Process:
             return math.inf, math.inf, np.zeros(len(theta))
         gap = theta - level
         log = self._log - float(np.add.reduce(np.log(gap)))
-        w = z @ (z[0, :] / gap)
+        w = z.dot(z[0, :] / gap)
         return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
     def bound(self, level: float, error: float) -> float:

@@ -101,7 +101,8 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _least(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    return RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64)) / unit
+    least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64)) / unit
+    return least
 
 
 def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,7 +32,8 @@ def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vec
 def _inside_or_on_edge(M: Matrix, c: Vector, radius: float) -> Vector | None:
     """The minimiser of c'z + z'Mz/2 over |z| <= radius by Cholesky factors and Newton's method on 1/|z|, if M is
     positive definite; a tenth of the price of eigenvectors."""
-    shift, z = 0.0, c
+    shift = 0.0
+    z: Vector = c
     for _ in range(20):
         shifted = M.copy("F")
         if shift > 0.0:
