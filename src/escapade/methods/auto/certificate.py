@@ -174,7 +174,7 @@ class Informed(Finder):
         if extra <= 0 or first < second * error / 4:
             return False
         wanted = self._wanted(process.products)
-        return self._lowest(process)[1] > 2 * wanted and process.level(error, threshold) - self.delta < wanted
+        return self._lowest(process)[1] > 2 * wanted and process.bound(wanted + self.delta, error) >= threshold
 
     def _wanted(self, products: Products) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""
