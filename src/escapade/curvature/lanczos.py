@@ -87,7 +87,9 @@ class Process:
         if len(self.alpha) == 1:
             return np.array(self.alpha), np.ones((1, 1))
         if self._ritz is None:
-            values, vectors, _ = dstev(self.alpha, self.beta[:-1])
+            values, vectors, failed = dstev(self.alpha, self.beta[:-1])
+            if failed or not np.all(np.isfinite(values)):
+                raise np.linalg.LinAlgError("LAPACK found no Ritz values")
             self._ritz = np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
         return self._ritz
 
