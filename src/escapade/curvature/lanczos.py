@@ -88,7 +88,7 @@ class Process:
             return np.array(self.alpha), np.ones((1, 1))
         if self._ritz is None:
             values, vectors, failed = dstev(self.alpha, self.beta[:-1])
-            if failed or not np.all(np.isfinite(values)):
+            if failed or not all(map(math.isfinite, self.alpha + self.beta[:-1])):
                 raise np.linalg.LinAlgError("LAPACK found no Ritz values")
             self._ritz = np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
         return self._ritz
