@@ -6,6 +6,8 @@ made x and keep its dtype and device. Small host-side algebra (tridiagonal matri
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -89,9 +91,25 @@ def norm(x: Array) -> float:
     return top * float(xp.sqrt(xp.sum(y * y)))
 
 
+def norm2(v: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Euclidean norm of a host vector, without the options of NumPy's, which cost more than the sum."""
+    return math.sqrt(v.dot(v))
+
+
 def epsilon(x: Array) -> float:
     """The machine epsilon of x's dtype."""
-    return float(namespace(x).finfo(x.dtype).eps)
+    return _limits(x.dtype)[0] if type(x) is np.ndarray else float(namespace(x).finfo(x.dtype).eps)
+
+
+def least_normal(x: Array) -> float:
+    """The smallest normal number of x's dtype."""
+    return _limits(x.dtype)[1] if type(x) is np.ndarray else float(namespace(x).finfo(x.dtype).smallest_normal)
+
+
+@cache
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Machine epsilon and smallest normal number, which are asked for many times."""
+    return float(np.finfo(dtype).eps), float(np.finfo(dtype).smallest_normal)
 
 
 def repeat(x: Array, rows: int) -> Array:

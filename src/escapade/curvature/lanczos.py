@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
+from scipy.linalg.lapack import dstev
 
 from ..estimators.hessian_vector import Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
@@ -47,6 +47,8 @@ class Process:
     beta: list[float] = field(default_factory=list)
     slack: float = 0.0
     _ritz: tuple[Vector, Vector] | None = None
+    _log: float = 0.0
+    """Of the product of all beta."""
 
     def advance(self) -> None:
         """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
@@ -66,6 +68,7 @@ class Process:
             r = r - known.T @ (known @ r)                                       # removes belongs to g_j
         self.slack = max(self.slack, float(np.linalg.norm(before - r)))
         self.beta.append(float(np.linalg.norm(r)))                              # beta_j = |r|
+        self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
     @property
@@ -84,7 +87,9 @@ class Process:
         if len(self.alpha) == 1:
             return np.array(self.alpha), np.ones((1, 1))
         if self._ritz is None:
-            values, vectors = eigh_tridiagonal(self.alpha, self.beta[:-1])
+            values, vectors, failed = dstev(self.alpha, self.beta[:-1])
+            if failed or not all(map(math.isfinite, self.alpha + self.beta[:-1])):
+                raise np.linalg.LinAlgError("LAPACK found no Ritz values")
             self._ritz = np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
         return self._ritz
 
@@ -100,9 +105,10 @@ class Process:
         theta, z = self.ritz()
         if theta[0] <= level:
             return math.inf, math.inf, np.zeros(len(theta))
-        log = float(np.sum(np.log(np.maximum(self.beta, 1e-300))) - np.sum(np.log(theta - level)))
-        w = z @ (z[0, :] / (theta - level))
-        return math.exp(min(log, 700.0)), float(np.sum(np.abs(w))), w
+        gap = theta - level
+        log = self._log - float(np.add.reduce(np.log(gap)))
+        w = z.dot(z[0, :] / gap)
+        return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
     def bound(self, level: float, error: float) -> float:
         """The right side of the inequality."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from .._array import Array, epsilon, like, norm, to_numpy
+from .._array import Array, epsilon, like, norm, norm2, to_numpy
 from ..oracle import Oracle, axes, point
 from .neighbourhood import Neighbourhood, Vector
 from .steps import LONGEST, TRUNCATION_SAFETY
@@ -63,9 +64,12 @@ class Products:
 
     def reach(self, factor: float, v: Vector | None = None) -> float:
         """How far mixed differences step: usually, and along v, where no coordinate goes far beyond its own step."""
-        here = self.here
-        step = float(np.median(here.steps / self.metric)) if v is None else 1 / float(np.linalg.norm(v / here.steps))
-        return factor * step * min(math.sqrt(here.d), 8.0)
+        step = self._typical if v is None else 1 / norm2(v / self.here.steps)
+        return factor * step * min(math.sqrt(self.here.d), 8.0)
+
+    @cached_property
+    def _typical(self) -> float:
+        return float(np.median(self.here.steps / self.metric))
 
     def __call__(self, q: Vector) -> Vector:
         """The product with a unit vector q.
@@ -102,7 +106,7 @@ class Products:
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows."""
-        self.third = max(self.third, 2 * float(np.linalg.norm(odd)) / self.reach(factor, self.metric * q))
+        self.third = max(self.third, 2 * norm2(odd) / self.reach(factor, self.metric * q))
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         here, v = self.here, self.metric * q
@@ -140,7 +144,7 @@ class Products:
         Queries: 2*d + 2 or 4*d + 4, and d for each row not yet known
         """
         far = self.even(q, self.here.far * self.factor)[0]
-        return TRUNCATION_SAFETY * float(np.linalg.norm(far - product))
+        return TRUNCATION_SAFETY * norm2(far - product)
 
 
     def after(self, obstacle: str) -> Products:

@@ -67,11 +67,12 @@ def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
     return 2 * math.sqrt(d) * eta / (h * mu) + rho * (h / 2 + math.sqrt(d) * mu**2 / (3 * h))
 
 
-def gradient_steps(x: Array, unit: NDArray[np.float64], eta: float) -> NDArray[np.float64]:
-    """Steps of central first differences, per coordinate, in the units of x."""
-    y = np.abs(to_numpy(x).astype(np.float64)) / unit
-    h = np.maximum(np.maximum(epsilon(x) ** (1 / 3), central_step(eta)), RESOLVED * epsilon(x) * y)
-    return power_of_two(np.minimum(h, longest(x, unit)) * unit)
+def gradient_steps(
+    x: Array, unit: NDArray[np.float64], eta: float, most: float | NDArray[np.float64] = math.inf
+) -> NDArray[np.float64]:
+    """Steps of central first differences, per coordinate, in the units of x; `most` at most."""
+    h = _resolved(max(epsilon(x) ** (1 / 3), central_step(eta)), x, unit)
+    return power_of_two(np.minimum(h * unit, most))
 
 
 def curvature_steps(
@@ -82,10 +83,8 @@ def curvature_steps(
     They start at eps^(1/4), grow as sqrt(noise / tolerance) once that is larger, and never fall below what
     the coordinate resolves.
     """
-    y = np.abs(to_numpy(x).astype(np.float64)) / unit
     h = max(epsilon(x) ** 0.25, against_noise(eta, curvtol))
-    h = np.maximum(h, RESOLVED * epsilon(x) * y)
-    return power_of_two(np.minimum(h, longest(x, unit)) * unit)
+    return power_of_two(_resolved(h, x, unit) * unit)
 
 
 def against_noise(eta: float, curvtol: float) -> float:
@@ -98,8 +97,18 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
     They do not grow with |x|: a feature of size one far from the origin would be stepped over.
     """
-    y = np.abs(to_numpy(x).astype(np.float64)) / unit
-    return np.asarray(np.maximum(LONGEST, 4 * RESOLVED * epsilon(x) * y))
+    return np.maximum(LONGEST, 4 * _least(x, unit))
+
+
+def _least(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64)) / unit
+    return least
+
+
+def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
+    least = _least(x, unit)
+    return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:

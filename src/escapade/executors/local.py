@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import array_api_compat
+import numpy as np
 
 from .._array import Array
 
@@ -58,11 +58,11 @@ class Serial:
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> list[Any]:
         fun, extra = self.fun, batch + self.args
-        rows = block if array_api_compat.is_numpy_array(block) else [block[r, :] for r in range(block.shape[0])]
+        rows = block if isinstance(block, np.ndarray) else [block[r, :] for r in range(block.shape[0])]
         out: list[Any] = []
         try:
             for x in rows:
-                value = fun(x, *extra)
+                value = fun(x, *extra) if extra else fun(x)
                 # An array may be overwritten by the next call; a float may not.
                 out.append(value if isinstance(value, float) else copy.copy(value))
         except Exception as error:

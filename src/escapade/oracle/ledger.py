@@ -26,4 +26,4 @@ class Ledger:
     @property
     def queries(self) -> int:
         """All queries so far."""
-        return self.by_purpose.total()
+        return sum(self.by_purpose.values())

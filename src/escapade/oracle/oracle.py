@@ -114,7 +114,7 @@ class Oracle:
 
     def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
-        return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=pin)
+        return self if self.pinned else Oracle(self._engine, purpose, self.batch, pin, self.unit)
 
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
@@ -185,8 +185,8 @@ class Oracle:
     @property
     def remaining(self) -> float:
         """Queries left in the budget (infinity without one)."""
-        limit = self._engine.maxfev
-        return np.inf if limit is None else limit - self.ledger.queries
+        engine = self._engine
+        return np.inf if engine.maxfev is None else engine.maxfev - engine.ledger.queries
 
     @property
     def best(self) -> tuple[Array, float | None]:
@@ -201,7 +201,7 @@ class Oracle:
 
     def __call__(self, stencil: Stencil) -> NDArray[np.float64]:
         """The values at the points of a stencil: one round, `stencil.size` queries (times the batch)."""
-        engine, ledger = self._engine, self.ledger
+        engine, ledger = self._engine, self._engine.ledger
         weight = self._weight()
         queries = stencil.size * weight
         if queries > self.remaining:
@@ -255,7 +255,7 @@ class Oracle:
     def _weight(self) -> int:
         if self.batch is not None:
             return len(self.batch)
-        if self.samples is None:
+        if self._engine.samples is None:
             return 1
         raise MissingCapability("a sampled function is evaluated on a batch: f.on(f.draw(m, rng))")
 
@@ -289,7 +289,7 @@ class Oracle:
 
     def _book(self, rows: int) -> None:
         """So many points were sent to the function; and those that had to be sent again, to a worker that lived."""
-        engine, ledger = self._engine, self.ledger
+        engine, ledger = self._engine, self._engine.ledger
         resent: int = getattr(engine.evaluate, "resent", 0)
         rows, engine.resent = rows + resent - engine.resent, resent
         ledger.calls += engine.evaluate.calls(rows)

@@ -57,7 +57,11 @@ def axes(x: Array, steps: Array) -> Stencil:
     d = x.shape[0]
 
     def rows(start: int, stop: int) -> Array:
-        return add_entries(repeat(x, stop - start), np.arange(start, stop), steps[start:stop])
+        block = repeat(x, stop - start)
+        if type(block) is np.ndarray:
+            block.reshape(-1)[start :: d + 1][: stop - start] += steps[start:stop]
+            return block
+        return add_entries(block, np.arange(start, stop), steps[start:stop])
 
     return Stencil(d, d, rows)
 

@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
+from .._array import Array, epsilon, to_numpy
 from ..errors import InvalidValue
 from ..executors import RowFailure
 
@@ -23,11 +23,11 @@ def as_floats(
     """
     m = shape[0]
     try:
-        values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
+        values = to_numpy(raw) if type(raw) is not list and array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
     except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
-        return values.astype(np.float64), float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+        return values.astype(np.float64), epsilon(values) if values.dtype.kind == "f" else 0.0
     if isinstance(raw, list) and any(isinstance(value, RowFailure) for value in raw):
         return None
     if isinstance(raw, list) and len(raw) == m:

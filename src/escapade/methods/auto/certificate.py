@@ -176,10 +176,10 @@ class Informed(Finder):
         inexact = second * (error + process.slack)
         if first >= max(0.95 * threshold - inexact, inexact):
             return True
+        if extra <= 0 or first < inexact / 4:
+            return False
         wanted = self._wanted(process.products)
-        floor = process.level(error, threshold) - self.delta
-        worth = self._lowest(process)[1] > 2 * wanted and first >= inexact / 4
-        return extra > 0 and floor < wanted and worth
+        return self._lowest(process)[1] > 2 * wanted and process.bound(wanted + self.delta, error) >= threshold
 
     def _wanted(self, products: Products) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..._array import epsilon
+from ..._array import epsilon, norm2
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
@@ -64,7 +64,8 @@ class Descent:
     @property
     def off(self) -> float:
         """How much the last secants contradicted the model."""
-        return float(np.mean(self.offs[-3:])) if self.offs else 0.0
+        last = self.offs[-3:]
+        return sum(last) / len(last) if last else 0.0
 
     def restart(self, diagonal: Vector) -> None:
         """A new, convex model."""
@@ -80,7 +81,7 @@ class Descent:
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
-            length = float(np.linalg.norm(tried.s))
+            length = norm2(tried.s)
             if math.isfinite(tried.f) and tried.f >= p.f and length > 0:
                 self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
@@ -110,7 +111,7 @@ class Descent:
     def _moved(self, p: Point, s: Vector, value: float) -> Point:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
-        size = float(np.linalg.norm(p.g))
+        size = norm2(p.g)
         left = max(self.shrunk) * size
         if self._foreseen(p, left):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
@@ -118,9 +119,9 @@ class Descent:
             return q  # the certificate measures it
         before = self.model.diagonal
         ask.forward(q, before)
-        self.shrunk = (self.shrunk[1], float(np.linalg.norm(q.g)) / size)
+        self.shrunk = (self.shrunk[1], norm2(q.g) / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
-        ask.doubt = float(np.clip(self.off, 0.01, 1.0))
+        ask.doubt = min(max(self.off, 0.01), 1.0)
         q.recentred(before, self.model.diagonal)
         return q
 
@@ -132,18 +133,18 @@ class Descent:
         t = 2.75 * float(np.median(self.ask.long(p)))
         for end in (-1, 0):
             for _ in range(3):
-                values, vectors = np.linalg.eigh(self.model.B)
-                seen = self.ask.curvature(p, vectors[:, end], t)[0]
-                if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
+                value, v = self.model.extreme(end)
+                seen = self.ask.curvature(p, v, t)[0]
+                if abs(seen - value) <= 0.3 * abs(value) + self.ask.curvtol:
                     break
-                self.model.along(vectors[:, end], seen)
+                self.model.along(v, seen)
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
         that is easy to improve on."""
         if p.foreseen > 0:
             return True
-        size = float(np.linalg.norm(p.g))
+        size = norm2(p.g)
         if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
             return size <= self.ask.blur(p)
         close = self._close(p)
@@ -168,7 +169,7 @@ class Descent:
     def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
         of the differences; half the tolerance where the valley is too flat for that."""
-        low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
+        low, flat = self.model.extreme(0)[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
         close = LONGER * NEARER * max(low, flat) * float(np.min(self.ask.long(p)))
@@ -176,7 +177,7 @@ class Descent:
 
     def longer(self, p: Point) -> float:
         """How much longer than usual the steps of the certificate of p should be, to reach as far as the minimiser."""
-        size, low = p.foreseen or float(np.linalg.norm(p.g)), self.model.lowest()[0]
+        size, low = p.foreseen or norm2(p.g), self.model.extreme(0)[0]
         if low <= 2 * self.ask.curvtol:
             return 1.0
         factor = size / (NEARER * low * float(np.min(self.ask.long(p))))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import Array, epsilon, like, to_numpy
+from ..._array import Array, epsilon, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...estimators.noise import SAFETY, rounding, table, table_estimate
-from ...estimators.steps import curvature_steps, gradient_steps, power_of_two
+from ...estimators.steps import curvature_steps, gradient_steps
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 
 Matrix = NDArray[np.float64]
@@ -45,7 +45,8 @@ class Point:
 
     def recentred(self, before: Vector, after: Vector) -> None:
         """Correct one-sided differences by another diagonal than they were corrected by."""
-        change = np.clip(before - after, -np.abs(before), np.abs(before))  # steps fit no larger errors than that
+        most = np.abs(before)  # steps fit no larger errors than that
+        change = np.minimum(np.maximum(before - after, -most), most)
         self.g = self.g + np.where(self.loose, change * self.h / 2, 0.0)
 
     @property
@@ -114,7 +115,8 @@ class Differences:
     def careful(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of forward differences whose diagonal is wrong by `doubt`, relatively: 2 sqrt(noise / that error)."""
         wrong = self.doubt * (np.abs(diagonal) + self.curvtol)
-        return self._fit(p, np.minimum(power_of_two(2 * np.sqrt(self.eta(p.f) / wrong)), self.short(p)))
+        eta = self.eta(p.f)
+        return self._fit(p, gradient_steps(self.array(p.y), np.ones(self.d), eta, most=2 * np.sqrt(eta / wrong)))
 
     def long(self, p: Point) -> Vector:
         """Steps of second differences."""
@@ -187,7 +189,7 @@ class Differences:
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
-        return 2 * self.eta(p.f) * float(np.linalg.norm(1 / p.h))
+        return 2 * self.eta(p.f) * norm2(1 / p.h)
 
     def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
         """The curvature along the unit vector v and the slope there, from values at p ± t v.

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..._array import Array, to_numpy
+from ..._array import Array, norm2, to_numpy
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
@@ -143,7 +143,7 @@ class _Run:
                 if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
                 if not stuck:
-                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
+                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, norm2(p.g))
 
     # Escape
 
@@ -199,7 +199,7 @@ class _Run:
             return False
         if self.descent.steps > LATE and self.landed - p.f < 0.5 * self.drop:
             return False
-        if float(np.linalg.norm(p.g)) <= self.settings.epsilon:
+        if norm2(p.g) <= self.settings.epsilon:
             return self.suspect
         fall = self.mark - p.f
         return math.isfinite(fall) and fall >= 1e-3 * self.drop and self.descent.model.gain(p.g) <= NEAR * fall

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ..._array import norm2
 from ...estimators.neighbourhood import Vector
 
 Matrix = NDArray[np.float64]
@@ -36,6 +38,8 @@ class Model:
     B: Matrix
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
+    _top: tuple[Matrix, float] | None = None
+    """The answer of `top`, and of which B: a B is replaced, never written to."""
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
@@ -45,7 +49,7 @@ class Model:
     @property
     def diagonal(self) -> Vector:
         """The diagonal of B."""
-        return np.diag(self.B).copy()
+        return self.B.diagonal().copy()
 
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""
@@ -58,22 +62,24 @@ class Model:
         `error` is the norm of what noise may have done to y; a smaller contradiction is none. Returns how large
         the contradiction was, relative to the curvatures in sight.
         """
-        length = float(np.linalg.norm(s))
+        length = norm2(s)
         if length == 0.0:
             return 0.0
         r = self._residual(s, y)
-        size, top = float(np.linalg.norm(r)), max(float(np.linalg.norm(y)) / length, float(np.abs(self.B).max()))
+        size, top = norm2(r), max(norm2(y) / length, self.top())
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
-        slope, Bs = float(r @ s), y - r
-        convex = min(float(s @ y), float(s @ Bs)) > 1e-3 * top * length**2
         if exact:
             v, r = s / length, r / length
-            half = np.outer(r - 0.5 * float(v @ r) * v, v)
-            self.B = self.B + half + half.T
-        elif abs(slope) > 1e-8 * size * length and self._believable(r, s, y, top):
-            self.B = self.B + np.outer(r, r / slope)
-        elif convex:
+            half = _outer(r - 0.5 * float(v @ r) * v, v)
+            changed = self.B + half
+            changed += half.T
+            self.B = changed
+        elif abs(slope := float(r @ s)) > 1e-8 * size * length and self._believable(r, s, y, top):
+            changed = _outer(r, r / slope)
+            changed += self.B
+            self.B = changed
+        elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
             self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
         else:
             self.along(s / length, float(s @ y) / length**2)
@@ -88,14 +94,23 @@ class Model:
             r = unit * r
         return slope * CAP * top >= float(r @ r)
 
+    def top(self) -> float:
+        """The largest entry of B, in size."""
+        if self._top is None or self._top[0] is not self.B:
+            self._top = self.B, max(float(self.B.max()), -float(self.B.min()))
+        return self._top[1]
+
     def units(self) -> Vector | None:
         """Units in which the variables have curvatures of one, if in the user's they are very different.
 
         B_ij is about c_i c_j, whether on the diagonal or not: at a saddle the diagonal may be zero. A variable that B
         knows nothing of is taken to be like the others.
         """
+        diagonal = np.abs(self.B.diagonal())
+        if self.top() <= UNEVEN * float(diagonal.min()):
+            return None
         rows = np.abs(self.B).max(axis=1)
-        curved = np.maximum(np.sqrt(np.abs(np.diag(self.B))), rows / (math.sqrt(float(rows.max())) + 1e-100))
+        curved = np.maximum(np.sqrt(diagonal), rows / (math.sqrt(float(rows.max())) + 1e-100))
         known = np.sort(curved[curved > UNKNOWN * float(curved.max())])
         if len(known) == 0 or float(known[-1]) ** 2 <= UNEVEN * float(known[(len(known) - 1) // 2]) ** 2:
             return None
@@ -121,6 +136,12 @@ class Model:
         unit = self.units()
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
+
+    def extreme(self, end: int) -> tuple[float, Vector]:
+        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector: a third of the price of all."""
+        k = end % len(self.B)
+        values, vectors = eigh(self.B, subset_by_index=[k, k])
+        return float(values[0]), vectors[:, 0]
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
@@ -149,3 +170,9 @@ class Model:
     def gain(self, g: Vector) -> float:
         """What a Newton step on |B| would gain."""
         return -float(g @ self.newton(g)) / 2
+
+
+def _outer(a: Vector, b: Vector) -> Matrix:
+    """ab' by BLAS, in half the time that broadcasting takes."""
+    product: Matrix = a[:, None].dot(b[None, :])
+    return product

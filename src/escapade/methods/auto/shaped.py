@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import gammaincinv
 
+from ..._array import norm2
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
@@ -91,11 +92,12 @@ class Shaped(Products):
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
         v = self.P @ q
-        super().saw(odd / float(np.linalg.norm(v)), v / float(np.linalg.norm(v)), factor)
+        length = norm2(v)
+        super().saw(odd / length, v / length, factor)
 
     def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
         v = self.P @ q
-        length = float(np.linalg.norm(v))
+        length = norm2(v)
         product = super()._one_sided(v / length, factor, sign)
         self.pairs.append((v / length, product))
         return length * product

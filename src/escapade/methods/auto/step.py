@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
+from ..._array import norm2
 from ...estimators.neighbourhood import Vector
 from .escape import parabola
 from .gradient import Differences, Point
@@ -22,7 +23,8 @@ WORTH = 1.0
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
     """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
-    M, c = scale[:, None] * B * scale[None, :], scale * g
+    M, c = np.multiply(scale[:, None], B, order="F"), scale * g  # the order that LAPACK does not copy
+    M *= scale
     z = _inside_or_on_edge(M, c, radius)
     return scale * (_by_eigenvectors(M, c, radius) if z is None else z)
 
@@ -30,12 +32,13 @@ def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vec
 def _inside_or_on_edge(M: Matrix, c: Vector, radius: float) -> Vector | None:
     """The minimiser of c'z + z'Mz/2 over |z| <= radius by Cholesky factors and Newton's method on 1/|z|, if M is
     positive definite; a tenth of the price of eigenvectors."""
-    shift, eye = 0.0, np.arange(len(c))
-    z: Vector = np.zeros(len(c))
+    shift = 0.0
+    z: Vector = c
     for _ in range(20):
-        shifted = M.copy()
-        shifted[eye, eye] += shift
-        L, failed = dpotrf(shifted, lower=1, overwrite_a=1)
+        shifted = M.copy("F")
+        if shift > 0.0:
+            shifted[np.diag_indices(len(c))] += shift
+        L, failed = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
         z = -dpotrs(L, c, lower=1)[0]
@@ -104,7 +107,7 @@ class Region:
         s = trust_region_step(model.B, p.g, self.radius, scale)
         s = ask.host(p.y + s) - p.y
         tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
-        edge = float(np.linalg.norm(s / scale)) > 0.9 * self.radius
+        edge = norm2(s / scale) > 0.9 * self.radius
         if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
             tried = self._doubled(ask, p, tried, doublings)
         self._resize(tried, p, scale, edge)
@@ -154,7 +157,7 @@ class Region:
         return Tried(s, value, t * tried.promised) if value < tried.f else tried
 
     def _resize(self, tried: Tried, p: Point, scale: Vector, edge: bool) -> None:
-        length = float(np.linalg.norm(tried.s / scale))
+        length = norm2(tried.s / scale)
         kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
         if not kept > 0.1:
             self.radius = min(self.radius, length) / 4
