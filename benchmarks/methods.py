@@ -190,7 +190,7 @@ def slow_function(d: int = 100, seconds: float = 5e-6) -> Any:
 
 
 def overhead(repeats: int = 7) -> None:
-    """Bar 6: at most 1.3 times the bare evaluation of as many points, medians of runs taken in turns."""
+    """Total time beside the bare evaluation of as many points, medians of runs taken in turns."""
     d, budget = 100, 20_000
     fun, x0 = slow_function(d), np.random.default_rng(0).standard_normal(d)
     points = x0 + 1e-3 * np.random.default_rng(1).standard_normal((budget, d))
