@@ -13,6 +13,7 @@ from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
 from .model import Model
+from .polish import MOST, polish
 from .step import Region, Tried
 
 KEPT = 0.01
@@ -129,6 +130,17 @@ class Descent:
                 if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
                     break
                 self.model.along(vectors[:, end], seen)
+
+    def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
+        """A better point than p, where f shows no descent though p is steep; or None."""
+        if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
+            return None
+        found, p.fitted = polish(self.ask, p, rng, 0.1 * self.epsilon), True
+        if found is None:
+            return None
+        q, self.model = found
+        self.region.radius = max(self.region.radius, 0.1)
+        return q
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
