@@ -34,6 +34,12 @@ FIRST, DOUBLINGS = 3, 30
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
 
+CREEP, SLOW = 30, 0.1
+"""A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
+
+ENOUGH = 0.3
+"""The share of the tolerance that a polish may leave of the gradient."""
+
 
 @dataclass
 class Descent:
@@ -52,6 +58,10 @@ class Descent:
     """Those of them with a gradient within the tolerance."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
+    trail: list[tuple[float, float]] = field(default_factory=list)
+    """The values where steps since the last creep began, and how long these were."""
+    window: int = CREEP
+    """How many steps are looked at for a creep; twice as many after each."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -105,6 +115,7 @@ class Descent:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
         size = float(np.linalg.norm(p.g))
+        self.trail.append((p.f, float(np.linalg.norm(s))))
         if self._foreseen(p, max(self.shrunk) * size):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
@@ -135,12 +146,23 @@ class Descent:
         """A better point than p, where f shows no descent though p is steep; or None."""
         if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
             return None
-        found, p.fitted = polish(self.ask, p, rng, 0.1 * self.epsilon), True
+        found, p.fitted = polish(self.ask, p, rng, ENOUGH * self.epsilon), True
         if found is None:
             return None
         q, self.model = found
         self.region.radius = max(self.region.radius, 0.1)
         return q
+
+    def creeps(self, p: Point) -> bool:
+        """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
+        if min(self.steps, len(self.trail)) < self.window:
+            return False
+        last = self.trail[-self.window :]
+        if last[0][0] - p.f > SLOW * self.epsilon * sum(length for _, length in last):
+            return False
+        self.trail.clear()
+        self.window *= 2
+        return True
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if

@@ -132,11 +132,11 @@ class _Run:
                 continue
             if self._worth_a_probe(p):
                 v = self._probe(p)
+            if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p, self.rng)) is not None:
+                p, stuck = q, False
+                yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
+                continue
             if v is None and (stuck or descent.arrived(p)):
-                if stuck and (q := descent.refined(p, self.rng)) is not None:
-                    p, stuck = q, False
-                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
-                    continue
                 ending, v, stuck = *self._certify(p), False
                 if ending is not None:
                     return ending

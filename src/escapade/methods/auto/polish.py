@@ -1,4 +1,4 @@
-"""The polish: Newton steps on differences that fit each variable and the noise, where f shows no descent any more.
+"""The polish: Newton steps on differences that fit each variable and the noise, where f shows little or no descent.
 
 A change of f below its noise is not seen, however large the gradient: along a variable of curvature c that may be
 sqrt(2 c noise). A sum of large terms that cancel is known worse than to its last digit, and the variables of a badly
@@ -25,11 +25,14 @@ MOST = 20
 FITS = 3
 """Times the steps are fitted to the curvatures that were seen on the last ones, at most."""
 
-NEWTON = 3
-"""Steps that may be taken for the gradient alone."""
+NEWTON = 5
+"""Steps that may be taken with one model, as long as each halves the gradient."""
 
 SHOWN = 4.0
 """A change of f that is this many times as large as its noise shows."""
+
+DIGITS = 1e-16
+"""Smaller eigenvalues, relatively, are rounding."""
 
 
 def polish(ask: Differences, p: Point, rng: np.random.Generator, enough: float) -> tuple[Point, Model] | None:
@@ -38,32 +41,43 @@ def polish(ask: Differences, p: Point, rng: np.random.Generator, enough: float) 
 
     Queries: those of `_fitted`, and 4*d + 1 a step
     """
-    here = replace(p)
+    here = first = replace(p)
     try:
         model = _fitted(ask, here, rng)
-        first = here
+        if not np.all(np.isfinite(model.B)):
+            return None
         for _ in range(NEWTON):
-            before, here = here, _newton(ask, here, model)
-            if here is before or shows(ask, before, here) or float(np.linalg.norm(here.g)) <= enough:
+            before, here = here, _newton(ask, here, model, enough)
+            size = float(np.linalg.norm(here.g))
+            if size <= enough or not size < 0.5 * float(np.linalg.norm(before.g)):
                 break
     except NonFiniteValue:  # f ends here
         return None
     return None if here is first else (here, model)
 
 
-def shows(ask: Differences, p: Point, q: Point) -> bool:
-    """Whether f is lower at q, beyond its noise."""
-    return q.f < p.f - SHOWN * ask.eta(p.f)
-
-
-def _newton(ask: Differences, p: Point, model: Model) -> Point:
-    """One step, or p if it is none to take."""
-    y = ask.host(p.y + model.newton(p.g))
+def _newton(ask: Differences, p: Point, model: Model, enough: float) -> Point:
+    """One step, or p if it brings neither a lower value, beyond noise, nor half the gradient at the same."""
+    y, noise = ask.host(p.y + _stiff(model, p.g, enough)), SHOWN * ask.eta(p.f)
     q = Point(y, ask.value(y), h=p.h, fitted=True)
-    if not q.f <= p.f + SHOWN * ask.eta(p.f):
+    if not q.f <= p.f + noise:
         return p
     _row(ask, q)
-    return q if shows(ask, p, q) or float(np.linalg.norm(q.g)) < 0.5 * float(np.linalg.norm(p.g)) else p
+    return q if q.f < p.f - noise or float(np.linalg.norm(q.g)) < 0.5 * float(np.linalg.norm(p.g)) else p
+
+
+def _stiff(model: Model, g: Vector, enough: float) -> Vector:
+    """The Newton step on |B| along the stiffest directions, as few as leave a gradient that is small enough.
+
+    Along a valley whose slope is small enough a step would be long, and a valley bends.
+    """
+    values, vectors = np.linalg.eigh(model.B)
+    slopes, stiff = vectors.T @ g, np.abs(values)
+    order = np.argsort(stiff)
+    soft = order[np.cumsum(slopes[order] ** 2) <= enough**2]
+    slopes[soft] = 0.0
+    step: Vector = -(vectors @ (slopes / np.maximum(stiff, DIGITS * float(stiff.max()) + 1e-300)))
+    return step
 
 
 def _fitted(ask: Differences, p: Point, rng: np.random.Generator) -> Model:
