@@ -143,7 +143,10 @@ class Descent:
                 self.model.along(vectors[:, end], seen)
 
     def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
-        """A better point than p, where f shows no descent though p is steep; or None."""
+        """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
+
+        Queries: those of `polish`
+        """
         if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
             return None
         found, p.fitted = polish(self.ask, p, rng, ENOUGH * self.epsilon), True
