@@ -311,6 +311,30 @@ def test_how_runs_end(fun, x0, stop):
     assert run(fun, np.array(x0), curvtol=0.01, vectorized=False, on_error="stop").stop is stop
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_a_gradient_that_the_noise_of_f_hides_is_polished_away(seed):
+    def value(x):  # rounded at 1e4, with curvatures of 1e10 and 1: values alone leave a gradient of 0.1
+        u, v = x[0] - 1e-3, x[1] - 1
+        return float((1e4 + 1 + 1e10 * u**2 * (2 + v) / 2 + v**2 / 2 + 5e3 * u * v) - 1e4)
+
+    def gradient(x):
+        u, v = x[0] - 1e-3, x[1] - 1
+        return np.array([1e10 * u * (2 + v) + 5e3 * v, 5e9 * u**2 + v + 5e3 * u])
+
+    x0 = np.array([0.5, -0.3]) + 0.1 * np.random.default_rng(seed).standard_normal(2)
+    result = escapade.minimize(value, x0, rng=seed)
+    assert np.linalg.norm(gradient(result.x)) <= 1e-4
+
+
+def test_a_run_that_creeps_along_a_valley_ends_on_its_floor():
+    beale = [(1.5, 1), (2.25, 2), (2.625, 3)]
+    result = escapade.minimize(lambda x: sum((c - x[0] * (1 - x[1] ** k)) ** 2 for c, k in beale), [-10.0, 1.2], rng=0)
+    slopes = [2 * (c - result.x[0] * (1 - result.x[1] ** k)) for c, k in beale]
+    across = sum(s * k * result.x[0] * result.x[1] ** (k - 1) for s, (_, k) in zip(slopes, beale, strict=True))
+    assert result.nfev < 1500
+    assert abs(across) <= 1e-4
+
+
 def test_a_kink_is_never_certified():
     result = run(lambda x: float(np.abs(x).sum()), np.array([0.3, 0.3]), curvtol=0.01, vectorized=False)
     assert not result.success

@@ -13,6 +13,7 @@ from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
 from .model import Model
+from .polish import MOST, polish
 from .step import Region, Tried
 
 KEPT = 0.01
@@ -40,6 +41,12 @@ LONGER = 8.0
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
 
+CREEP, SLOW = 30, 0.1
+"""A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
+
+ENOUGH = 0.3
+"""The share of the tolerance that a polish may leave of the gradient."""
+
 
 @dataclass
 class Descent:
@@ -58,6 +65,10 @@ class Descent:
     """Those of them with a gradient within the tolerance."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
+    trail: list[tuple[float, float]] = field(default_factory=list)
+    """The values where steps since the last creep began, and how long these were."""
+    window: int = CREEP
+    """How many steps are looked at for a creep; twice as many after each."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -113,6 +124,7 @@ class Descent:
         self.steps += 1
         size = norm2(p.g)
         left = max(self.shrunk) * size
+        self.trail.append((p.f, norm2(s)))
         if self._foreseen(p, left):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = left, (1.0, 1.0)
@@ -138,6 +150,31 @@ class Descent:
                 if abs(seen - value) <= 0.3 * abs(value) + self.ask.curvtol:
                     break
                 self.model.along(v, seen)
+
+    def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
+        """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
+
+        Queries: those of `polish`
+        """
+        if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
+            return None
+        found, p.fitted = polish(self.ask, p, rng, ENOUGH * self.epsilon), True
+        if found is None:
+            return None
+        q, self.model = found
+        self.region.radius = max(self.region.radius, 0.1)
+        return q
+
+    def creeps(self, p: Point) -> bool:
+        """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
+        if min(self.steps, len(self.trail)) < self.window:
+            return False
+        last = self.trail[-self.window :]
+        if last[0][0] - p.f > SLOW * self.epsilon * sum(length for _, length in last):
+            return False
+        self.trail.clear()
+        self.window *= 2
+        return True
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if

@@ -12,7 +12,7 @@ from ..._array import Array, epsilon, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...estimators.noise import SAFETY, rounding, table, table_estimate
-from ...estimators.steps import curvature_steps, gradient_steps
+from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 
 Matrix = NDArray[np.float64]
@@ -35,6 +35,8 @@ class Point:
     """Which entries of g rest on one side and the model's diagonal."""
     sharp: bool = False
     """Whether the gradient came from central differences."""
+    fitted: bool = False
+    """Whether differences whose steps fit each variable and the noise were tried there."""
     foreseen: float = 0.0
     """How small the gradient should be, where it is only what the model says; 0 where it was measured."""
 
@@ -75,13 +77,13 @@ class Differences:
         """The dimension."""
         return int(self.x.shape[0])
 
-    def measure_noise(self, p: Point, rng: np.random.Generator) -> None:
-        """Take the noise from a difference table, where one shows.
+    def measure_noise(self, p: Point, rng: np.random.Generator, unit: Vector) -> None:
+        """Take the noise from a difference table in these units of the variables, where one shows more than is known.
 
         Queries: 9
         """
-        seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), np.ones(self.d), p.f, rng))
-        self.level = 0.0 if seen is None else SAFETY * seen
+        seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
+        self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
 
     def array(self, y: Vector) -> Array:
         """A host point as the user's kind of array."""
@@ -121,6 +123,12 @@ class Differences:
     def long(self, p: Point) -> Vector:
         """Steps of second differences."""
         return self._fit(p, curvature_steps(self.array(p.y), np.ones(self.d), self.eta(p.f), self.curvtol))
+
+    def fitting(self, p: Point, diagonal: Vector) -> Vector:
+        """Steps of first differences of fourth order: noise^(1/5), in units in which a curvature is one, and a fifth
+        derivative is taken for one too."""
+        h = self.eta(p.f) ** 0.2 / np.sqrt(np.maximum(np.abs(diagonal), self.curvtol))
+        return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
 
     def _fit(self, p: Point, h: Vector) -> Vector:
         return np.maximum(h, 64 * epsilon(self.x) * np.abs(p.y))

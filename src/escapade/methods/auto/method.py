@@ -83,7 +83,7 @@ class Auto:
     def _start(self, ask: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
         if self.noise == "auto":
-            ask.measure_noise(p, rng)
+            ask.measure_noise(p, rng, np.ones(ask.d))
         elif self.noise is not None:
             ask.level = float(self.noise)
         return p
@@ -132,11 +132,14 @@ class _Run:
                 continue
             if self._worth_a_probe(p):
                 v = self._probe(p)
+            if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p, self.rng)) is not None:
+                p, stuck = q, False
+                yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
+                continue
             if v is None and (stuck or descent.arrived(p)):
-                ending, v = self._certify(p)
+                ending, v, stuck = *self._certify(p), False
                 if ending is not None:
                     return ending
-                stuck = False
             elif v is None:
                 q = descent(p)
                 stuck, p = q is None, q or p
@@ -227,10 +230,10 @@ class _Run:
     def _too_early(self, p: Point, here: Neighbourhood) -> bool:
         """Whether the gradient is not small after all, or the noise larger than was thought.
 
-        Then the run goes on from what was learnt, a few times at most.
+        Then the run goes on from what was learnt, a few times at most. A polished point knows its noise.
         """
         (g, error), before = here.gradient(), self.ask.eta(p.f)
-        if here.noise.source != "rounding":
+        if here.noise.source != "rounding" and not p.fitted:
             self.ask.level = max(self.ask.level, here.noise.level)
         noisier = self.ask.eta(p.f) > NOISIER * before
         size, epsilon = float(np.linalg.norm(g)), self.settings.epsilon
