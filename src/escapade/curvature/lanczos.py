@@ -260,7 +260,7 @@ class _Attempt:
         # H - shift + delta = P^-1 B P^-1 >= level P^-2.
         lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
         if lower > min(products.lowest, below.curvature.upper):
-            return finder.undecided("the curvature along a direction contradicts the products"), "truncation"
+            return finder.undecided("the curvature along a direction contradicts the products"), ""  # unlucky starts
         reason = (
             f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
             f"product error at most {error:.2g}"
