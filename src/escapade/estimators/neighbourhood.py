@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, to_numpy
 from ..errors import InvalidSetting, MissingValue, NonFiniteValue
-from ..oracle import Oracle, few_axes, point, some_axes
+from ..oracle import Oracle, some_axes
 from . import noise as noise_
+from .looks import Looks
 from .noise import Noise
-from .rows import Interval, Rows, Vector
-from .steps import RESOLVED, TRUNCATION_SAFETY, against_noise, curvature_steps, longest, power_of_two
+from .rows import Interval, Vector
+from .steps import RESOLVED, against_noise, curvature_steps, longest, power_of_two
 
 FURTHEST = 512
 """Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
@@ -23,17 +23,11 @@ made for it."""
 WILD = 1e6
 """A step over which f changes by so many times its size is no difference step."""
 
-GROUP = 8
-"""So many coordinates of different curvatures are looked at together, for structure below their steps."""
-
-SHORTER = 0.11
-"""What a step is shortened to, at most, to see whether f looks the same there: as short as noise and x allow."""
-
 __all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
 
 
 @dataclass
-class Neighbourhood(Rows):
+class Neighbourhood(Looks):
     """f around x, measured."""
 
     flat: bool = False
@@ -120,22 +114,6 @@ class Neighbourhood(Rows):
                 return
             stretch = np.minimum(stretch, 1.0)
 
-    def _still(self, rng: np.random.Generator) -> bool:
-        """Whether f does not change when all coordinates move at once either, as x_1 x_2 does around 0.
-
-        A change must be made of squares and fourth powers of the step: values given in steps of their own leap.
-
-        Queries: 12
-        """
-        signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
-        places = [point(self.moved(v, t)) for v in signs for t in (1.0, 0.5, 0.25)]
-        change = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(4, 3) - self.f0
-        whole, half, quarter = change.T
-        fourth = 4 / 3 * (whole - 4 * half)
-        foreseen = (whole - fourth) / 16 + fourth / 256
-        smooth = np.abs(quarter - foreseen) <= 0.005 * np.abs(whole) + 4 * epsilon(self.x) * abs(self.f0)
-        return not (np.all(smooth) and np.any(change))
-
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
         seen = np.concatenate([self._table, *self._rows.values()])
         floor = noise_.rounding(self.x, float(np.max(np.abs(seen))), self.f.precision)
@@ -168,93 +146,6 @@ class Neighbourhood(Rows):
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
         shown = (noise_.TABLE_POINTS * noise_.SPACING * epsilon(self.x) ** 0.25 / float(np.max(self.steps))) ** 2
         return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > 8 * floor else 0.0
-
-    def _consistent(self, rng: np.random.Generator) -> bool:
-        """Whether much shorter steps tell the same story, along four random sign vectors.
-
-        All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
-        be the gradient's, and the even part must scale with the square of the length.
-
-        Queries: 16, and 4 for every 8 coordinates if their curvatures differ
-        """
-        signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
-        which, lengths = self._groups(signs[0], rng)
-        squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
-        ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
-        places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=False) for t in (r, -r, 1.0, -1.0)]
-        stencil = sum(places[1:], start=places[0])
-        if len(which):
-            times = np.stack([ratios[4:], -ratios[4:], np.ones(len(which)), -np.ones(len(which))], axis=1).ravel()
-            which4 = np.repeat(which, 4, axis=0)
-            stencil = stencil + few_axes(self.x, which4, times[:, None] * lengths.repeat(4, axis=0) * self.unit[which4])
-        values = self.f.tagged("check")(stencil).reshape(-1, 4)
-        (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
-        slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
-        a, b, c, e = values.T
-        odd = np.abs((a - b) / 2 - ratios * slopes)
-        noise = 4 * self.noise.norm(1)
-        bent = ratios**2 * np.abs((c - e) / 2 - slopes)  # third derivatives, which fall with the cube
-        if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
-            return False
-        even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
-        tolerance, off = 0.25 * (np.abs(longer) + self.curvtol * squares) + blur, np.abs(even - longer)
-        tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
-        if np.any(off > tolerance):
-            return False
-        odd_one = np.flatnonzero(off[:4] > 0.005 * np.abs(longer[:4]) + 0.1 * self.curvtol * squares[:4] + blur[:4])
-        return len(odd_one) == 0 or self._truncated(signs[odd_one], longer[odd_one], off[odd_one], blur[odd_one])
-
-    def _truncated(self, ways: Vector, longer: Vector, off: Vector, blur: Vector) -> bool:
-        """Whether second differences along these rows differ from those of short steps by truncation alone, which half
-        the length then shows.
-
-        Queries: 2 for each row
-        """
-        places = [point(self.moved(v, t)) for v in ways for t in (0.5, -0.5)]
-        half = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(-1, 2).sum(axis=1) - 2 * self.f0
-        return not np.any(off > TRUNCATION_SAFETY * np.abs(4 * half - longer) + 2 * blur)
-
-    def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
-        """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that
-        their curvatures are alike: a stiff coordinate must not pay for what a soft one hides."""
-        curvature = np.abs(self.diagonal()[0]) + self.curvtol
-        order, groups = rng.permutation(self.d), -(-self.d // GROUP)
-        if self.d == 1 or float(curvature.max()) <= 2 * float(curvature.min()):
-            groups = 0
-        which, lengths = np.zeros((groups, GROUP), dtype=np.int64), np.zeros((groups, GROUP))
-        for row, (i, length) in enumerate(zip(which, lengths, strict=True)):
-            own = order[row::groups]
-            i[: len(own)] = own
-            length[: len(own)] = signs[own] * np.sqrt(curvature[own].min() / curvature[own])
-        return which, lengths
-
-    def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float, float]:
-        """Whether the curvature along v is the same on much shorter steps, the third derivative along v, and a number
-        that the curvature is below.
-
-        The longer step is that of products of this factor; at order 4 it is extrapolated, as they are.
-
-        Queries: 6
-        """
-        v = v / float(np.linalg.norm(v))
-        length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
-        t = length * float(self._shorter(np.asarray(length)))
-        places = [point(self.moved(v, x)) for x in (t, -t, length, -length, 2 * length, -2 * length)]
-        a, b, c, e, far, back = self.f.tagged("check")(sum(places[1:], start=places[0]))
-        short, long = (float(a + b) - 2 * self.f0) / t**2, (float(c + e) - 2 * self.f0) / length**2
-        longer = (float(far + back) - 2 * self.f0) / (4 * length**2)
-        third = abs(float(far - back) / 2 - float(c - e)) / length**3
-        seen = (4 * long - longer) / 3 if order == 4 else long
-        moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
-        blur = 8 * self.noise.norm(1) / t**2
-        return abs(short - seen) <= 0.05 * (abs(seen) + self.curvtol) + moved + blur, third, short + blur
-
-    def _shorter(self, length: Vector) -> Vector:
-        """The least part of steps of these lengths over which the tolerance shows in spite of noise and of the rounding
-        of x; at most `SHORTER`."""
-        reach = float(np.linalg.norm(to_numpy(self.x) / self.unit))
-        shortest = max(np.sqrt(160 * self.noise.norm(1) / self.curvtol), 2**20 * epsilon(self.x) * reach)
-        return np.asarray(np.minimum(SHORTER, shortest / length))
 
     def _learn_scale(self) -> None:
         """Cut the step of every coordinate whose second differences disagree at two steps.
