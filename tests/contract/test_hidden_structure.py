@@ -93,3 +93,28 @@ def test_looking_below_the_steps_of_many_variables_takes_little_memory():
     tracemalloc.stop()
     assert certificate.gradient.upper <= 1e-4
     assert most < 200e6  # all groups as rows would be 400 MB and more
+
+
+@pytest.mark.parametrize("scale", [3e-6, 5e-6, 1e-5, 2e-5, 3e-5])
+@pytest.mark.parametrize("d", [3, 10, 40])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_a_run_along_a_ridge_that_its_steps_do_not_see(scale, d, rotated):
+    """The ridge is narrower than the difference steps, and the start is on top of it; unless the ripple passes for
+    noise, which a certificate says, the saddle at its end is not certified."""
+    rng = np.random.default_rng(d)
+    c = rng.uniform(0.5, 3, d)
+    Q = random_rotation(d, rng) if rotated else np.eye(d)
+    height = (c[0] + 0.3) * scale**2  # a curvature of -0.3 on top
+
+    def ridge(x):
+        y = Q.T @ x
+        return 1.0 + float(c @ y**2) / 2 + 0.02 * float(np.sum(y[1:] ** 4)) + height * np.cos(y[0] / scale)
+
+    y = rng.standard_normal(d)
+    y[0] = 0.0
+    result = minimize(ridge, Q @ y, rng=0, maxfev=300 * (d + 1))
+    certificate = result.certificate
+    if certificate is None or certificate.trusted["noise"].source == "estimated":
+        return
+    curvature = c[0] - height / scale**2 * np.cos(float((Q.T @ result.x)[0]) / scale)
+    assert certificate.verdict in ("saddle", "undecided", "not stationary") or curvature >= -certificate.curvtol

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from escapade import Oracle
-from escapade.estimators import dense, gradients, hessian_vector, neighbourhood, noise, rows, steps
+from escapade.estimators import dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps
 from escapade.estimators.hessian_vector import Products
 from escapade.estimators.neighbourhood import Neighbourhood
 
-MODULES = (dense, gradients, hessian_vector, neighbourhood, noise, rows, steps)
+MODULES = (dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps)
 NAMES = {"d", "m"}
 
 
