@@ -13,7 +13,7 @@ from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import FLAT
-from .curvature.newton import newton_contracts, newton_radius
+from .curvature.newton import newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
@@ -175,7 +175,7 @@ class Certifier:
         elif gradient.upper <= self.gtol and finding.certified and curvature.lower >= -self.curvtol:
             verdict = "second-order"
             if curvature.lower > 0 and rho * gradient.upper < curvature.lower**2 / 2:
-                verdict, radius = "minimum", newton_radius(gradient.upper, curvature.lower, rho)
+                verdict, radius = "minimum", 2 * gradient.upper / curvature.lower  # rho is a guess: twice |g| / lambda
         else:
             remedy = self._remedy(gradient, curvature)
         return Certificate(

@@ -93,11 +93,9 @@ class Finder(ABC):
         """The same finder with what attempt j of a run may spend: 6 p / (pi j)^2, so that all of them spend p."""
         return replace(self, failure=6 * self.failure / (math.pi * j) ** 2)
 
-    def look(self, f: Oracle, x: Array, rng: np.random.Generator, longer: float = 1.0) -> Neighbourhood:
-        """The neighbourhood this finder works in, on steps so many times longer than usual."""
-        return Neighbourhood.measure(
-            f, x, curvtol=self.delta, noise=self.noise, x_scale=self.x_scale, longer=longer, rng=rng
-        )
+    def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> Neighbourhood:
+        """The neighbourhood this finder works in."""
+        return Neighbourhood.measure(f, x, curvtol=self.delta, noise=self.noise, x_scale=self.x_scale, rng=rng)
 
     @abstractmethod
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:

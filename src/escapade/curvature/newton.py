@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from .._array import like
@@ -16,15 +14,6 @@ CONTRACTION = 1 / 8
 gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an inflection such as x^3 leaves one quarter."""
 
 STEPS = 20
-
-
-def newton_radius(g: float, curvature: float, rho: float) -> float:
-    """How far from x the minimiser can be (Kantorovich): g / lambda if the Hessian hardly changes, at most twice that.
-
-    On the sphere of this radius r the gradient points outwards, lambda r - rho r^2 / 2 >= g, and up to it the Hessian
-    stays positive, lambda > rho r.
-    """
-    return 2 * g / (curvature * (1 + math.sqrt(1 - 2 * rho * g / curvature**2)))
 
 
 def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
@@ -43,6 +32,8 @@ def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
     p, size = r, float(r @ r)
     for _ in range(min(STEPS, 2 * here.d)):
         length = float(np.linalg.norm(p))
+        if length == 0.0:
+            break
         image = length * products(p / length)                                   # H p
         alpha = size / float(p @ image)
         s, r = s + alpha * p, r - alpha * image

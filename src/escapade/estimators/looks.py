@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from .._array import epsilon, to_numpy
 from ..oracle import few_axes, point
 from .rows import Rows, Vector
-from .steps import TRUNCATION_SAFETY
 
 GROUP = 8
 """So many coordinates of different curvatures are looked at together, for structure below their steps."""
@@ -26,7 +25,7 @@ class Looks(Rows):
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
         be the gradient's, and the even part must scale with the square of the length.
 
-        Queries: 16, and 4 for every 8 coordinates if their curvatures differ; 2 for each vector that needs another look
+        Queries: 16, and 4 for every 8 coordinates if their curvatures differ
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         which, lengths = self._groups(signs[0], rng)
@@ -48,22 +47,9 @@ class Looks(Rows):
         if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
             return False
         even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
-        tolerance, off = 0.25 * (np.abs(longer) + self.curvtol * squares) + blur, np.abs(even - longer)
+        tolerance, off = 0.005 * np.abs(longer) + 0.1 * self.curvtol * squares + blur, np.abs(even - longer)
         tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
-        if np.any(off > tolerance):
-            return False
-        unlike = np.flatnonzero(off[:4] > 0.005 * np.abs(longer[:4]) + 0.1 * self.curvtol * squares[:4] + blur[:4])
-        return len(unlike) == 0 or self._truncated(signs[unlike], longer[unlike], off[unlike], blur[unlike])
-
-    def _truncated(self, ways: Vector, longer: Vector, off: Vector, blur: Vector) -> bool:
-        """Whether second differences along these rows differ from those of short steps by truncation alone, which half
-        the length then shows.
-
-        Queries: 2 for each row
-        """
-        places = [point(self.moved(v, t)) for v in ways for t in (0.5, -0.5)]
-        half = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(-1, 2).sum(axis=1) - 2 * self.f0
-        return not np.any(off > TRUNCATION_SAFETY * np.abs(4 * half - longer) + 2 * blur)
+        return not np.any(off > tolerance)
 
     def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that

@@ -20,6 +20,9 @@ FURTHEST = 512
 """Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
 made for it."""
 
+CUTS = 5
+"""Times all steps are cut by 4, at most, where shorter ones tell another story."""
+
 WILD = 1e6
 """A step over which f changes by so many times its size is no difference step."""
 
@@ -46,14 +49,13 @@ class Neighbourhood(Looks):
         curvtol: float,
         noise: float | str | None = None,
         x_scale: Any = None,
-        longer: float = 1.0,
         rng: np.random.Generator,
     ) -> Neighbourhood:
         """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
         With noise=None rounding is assumed, and checked: a difference table that shows more, or values that are all
         multiples of a larger unit, are believed. Steps on which nothing changes at all are lengthened; steps longer
-        than the structure of f are cut. `longer` multiplies the first steps, to look as far as something is claimed.
+        than the structure of f are cut.
 
         Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 4 for
         every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
@@ -66,21 +68,21 @@ class Neighbourhood(Looks):
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
         here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
-        here._settle_steps(known, rng, longer, auto=noise == "auto")
+        here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
-        for _ in range(3):
+        for _ in range(CUTS):
             if here._consistent(rng):
                 break
-            here.steps = here.steps / 8
+            here.steps = here.steps / 4
             here._rows.clear()
         return here
 
-    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, longer: float, *, auto: bool) -> None:
+    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, *, auto: bool) -> None:
         """Steps that fit the noise, and a noise that fits the values seen on them.
 
         Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
         """
-        stretch, lost = np.full(self.d, longer), None
+        stretch, lost = np.ones(self.d), None
         self.noise = self._seen_noise(known, auto=auto)
         most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):

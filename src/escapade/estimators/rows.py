@@ -85,7 +85,7 @@ class Rows:
             truncation = float(np.linalg.norm(third / (3 * h)))
             factor = 1.5 if self._symmetric(k) else 1.9
             noise = factor * self.noise.norm(self.d) * float(np.linalg.norm(1 / h)) / math.sqrt(self.d)
-            if truncation <= 100 * noise or truncation <= 0.05 * float(np.linalg.norm(g)):
+            if truncation <= 100 * noise or truncation <= 1e-3 * float(np.linalg.norm(g)):
                 break
         return g, truncation + noise
 

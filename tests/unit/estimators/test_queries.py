@@ -127,8 +127,6 @@ def test_looks_at_other_steps(d):
     assert cost(here.f, lambda: here.steady(np.ones(d))) == promised(Neighbourhood.steady, 0, d=d)
     assert cost(here.f, lambda: Products(here, np.ones(d)).steady(np.ones((d, 2)))) == promised(Products.steady, 0, m=2)
     assert cost(here.f, lambda: here._still(np.random.default_rng(0))) == promised(Neighbourhood._still, 0, d=d)
-    assert "2 for each row" in line(Neighbourhood._truncated)
-    assert cost(here.f, lambda: here._truncated(np.ones((3, d)), np.ones(3), np.ones(3), np.ones(3))) == 2 * 3
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -211,7 +209,6 @@ TESTED = {
     Neighbourhood.third_along,
     Neighbourhood.steady,
     Neighbourhood._still,
-    Neighbourhood._truncated,
     Products.__call__,
     Products.even,
     Products.truncation,

@@ -186,7 +186,7 @@ class Informed(Finder):
         here = products.here
         g, error = here.gradient()
         size, third = float(np.linalg.norm(g)) + error, max(products.third, here.third_derivative())
-        return 1.2 * max(size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
+        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -217,9 +217,9 @@ class Examiner:
         failure = share * self.failure
         return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)
 
-    def look(self, finder: Informed, p: Point, longer: float = 1.0) -> Neighbourhood:
+    def look(self, finder: Informed, p: Point) -> Neighbourhood:
         """The neighbourhood of p."""
-        return finder.look(self.ask.f, self.ask.array(p.y), self.rng, longer)
+        return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
 
     def finding(self, finder: Informed, here: Neighbourhood, model: Model) -> Finding:
         """The answer; the products behind it are fed to the model."""

@@ -31,13 +31,6 @@ LOST = 8
 FIRST, DOUBLINGS = 3, 30
 """So often a first step may be doubled, on a model that nothing has confirmed yet, and any other."""
 
-NEARER = 0.12
-"""A gradient of this share of curvature times step leaves the minimiser within the steps, as the certificate sees
-it."""
-
-LONGER = 8.0
-"""So many times longer than usual the steps of a certificate may be, for the minimiser to be within them."""
-
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
 
@@ -123,11 +116,10 @@ class Descent:
         ask, q = self.ask, Point(p.y + s, value)
         self.steps += 1
         size = norm2(p.g)
-        left = max(self.shrunk) * size
         self.trail.append((p.f, norm2(s)))
-        if self._foreseen(p, left):
+        if self._foreseen(p, max(self.shrunk) * size):
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
-            q.foreseen, self.shrunk = left, (1.0, 1.0)
+            q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q  # the certificate measures it
         before = self.model.diagonal
         ask.forward(q, before)
@@ -179,7 +171,7 @@ class Descent:
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if
         that is easy to improve on."""
-        if p.foreseen > 0:
+        if p.foreseen:
             return True
         size = norm2(p.g)
         if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
@@ -209,13 +201,5 @@ class Descent:
         low, flat = self.model.extreme(0)[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
-        close = LONGER * NEARER * max(low, flat) * float(np.min(self.ask.long(p)))
+        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
         return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)
-
-    def longer(self, p: Point) -> float:
-        """How much longer than usual the steps of the certificate of p should be, to reach as far as the minimiser."""
-        size, low = p.foreseen or norm2(p.g), self.model.extreme(0)[0]
-        if low <= 2 * self.ask.curvtol:
-            return 1.0
-        factor = size / (NEARER * low * float(np.min(self.ask.long(p))))
-        return float(2 ** np.ceil(np.log2(max(factor, 1.0)))) if factor <= LONGER else 1.0

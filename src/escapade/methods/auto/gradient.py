@@ -37,8 +37,8 @@ class Point:
     """Whether the gradient came from central differences."""
     fitted: bool = False
     """Whether differences whose steps fit each variable and the noise were tried there."""
-    foreseen: float = 0.0
-    """How small the gradient should be, where it is only what the model says; 0 where it was measured."""
+    foreseen: bool = False
+    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
 
     @property
     def known(self) -> bool:

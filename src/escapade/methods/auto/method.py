@@ -219,7 +219,7 @@ class _Run:
         if self.descent.offs:
             self.descent.mend(p)
         finder = self.examiner.finder(model.B, off, trusted=not self.suspect and off < AGREED)
-        here = self.examiner.look(finder, p, self.descent.longer(p))
+        here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
         finding = self.examiner.finding(finder, here, model)
@@ -240,8 +240,8 @@ class _Run:
         large = size - error > epsilon or size + error > epsilon > 10 * error
         if self.restarts >= RESTARTS or not (noisier or large):
             return False
-        self.restarts, self.descent.wary = self.restarts + 1, p.foreseen > 0 or self.descent.wary
-        p.g, p.sharp, p.loose, p.foreseen = g, not noisier, np.zeros(len(g), dtype=np.bool_), 0.0
+        self.restarts, self.descent.wary = self.restarts + 1, p.foreseen or self.descent.wary
+        p.g, p.sharp, p.loose, p.foreseen = g, not noisier, np.zeros(len(g), dtype=np.bool_), False
         p.h, p.rise = here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
         if noisier:
             p.f = here.f0

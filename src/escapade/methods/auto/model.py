@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._array import norm2
@@ -138,15 +137,13 @@ class Model:
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
     def extreme(self, end: int) -> tuple[float, Vector]:
-        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector: a third of the price of all."""
-        k = end % len(self.B)
-        values, vectors = eigh(self.B, subset_by_index=[k, k])
-        return float(values[0]), vectors[:, 0]
+        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector."""
+        values, vectors = np.linalg.eigh(self.B)
+        return float(values[end]), vectors[:, end]
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
-        values, vectors = np.linalg.eigh(self.B)
-        return float(values[0]), vectors[:, 0]
+        return self.extreme(0)
 
     def lowest_scaled(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables

@@ -71,7 +71,7 @@ class Shaped(Products):
 
     def _seen_error(self, q: Vector, product: Vector) -> float:
         """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
-        values that no odd derivative enters.
+        values at far steps, which no odd derivative enters.
 
         The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for `failure`.
 
@@ -80,6 +80,7 @@ class Shaped(Products):
         here, v = self.here, self.P @ q
         ways = self.glances @ self.P
         t, *u = (super(Shaped, self).reach(self.factor, way) for way in (v, *ways))
+        t *= here.far  # at the product's own step its even errors would be those of the differences
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
         places = [point(here.moved(a * v + b * r * w, 1.0)) for w, r in zip(ways, u, strict=True) for a, b in corners]
         values = here.f.tagged("curvature")(sum(places[1:], start=places[0])).reshape(-1, 4)
@@ -87,7 +88,7 @@ class Shaped(Products):
         missed = self.glances @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))
         self.saw(np.full(1, size), q, self.factor)
-        return size / float(np.sqrt(gammaincinv(GLANCES / 2, self.failure) * 2 / GLANCES))
+        return TRUNCATION_SAFETY * size / float(np.sqrt(gammaincinv(GLANCES / 2, self.failure) * 2 / GLANCES))
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
