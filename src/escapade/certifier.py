@@ -12,7 +12,7 @@ import numpy as np
 from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
-from .curvature.finding import FLAT
+from .curvature.finding import blank
 from .curvature.newton import newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
@@ -103,9 +103,9 @@ class Certifier:
             )
         except BudgetExhausted as stop:
             return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
-        if here.flat:
+        if blank(here):
             noise = {"noise": Trusted(here.noise.level, here.noise.source)}
-            return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(FLAT), noise, 0.0)
+            return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(blank(here)), noise, 0.0)
         gradient, finding, rho = self.examine(here, rng)
         trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)

@@ -20,7 +20,14 @@ SOFTEST = 3
 
 FLAT = "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
 
+ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy (noise='auto' says so)"
+
 ANYWHERE = Interval(-math.inf, math.inf)
+
+
+def blank(here: Neighbourhood) -> str:
+    """Why nothing can be said of a neighbourhood; empty if something can."""
+    return FLAT if here.flat else ROUGH if here.rough else ""
 
 
 class Outcome(Enum):
@@ -85,7 +92,7 @@ class Finder(ABC):
         """Look for negative curvature at x; a budget that runs out is an undecided answer."""
         try:
             here = self.look(f, x, rng)
-            return self.undecided(FLAT) if here.flat else self.at(here, rng)
+            return self.undecided(blank(here)) if blank(here) else self.at(here, rng)
         except BudgetExhausted as stop:
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
 

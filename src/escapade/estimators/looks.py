@@ -47,7 +47,9 @@ class Looks(Rows):
         if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
             return False
         even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
-        tolerance, off = 0.005 * np.abs(longer) + 0.1 * self.curvtol * squares + blur, np.abs(even - longer)
+        room = 64 * noise <= 1e-3 * self.curvtol * squares  # where noise leaves none, truncation cannot be cut
+        share = np.where(room, [[0.005], [0.1]], 0.25)
+        tolerance, off = share[0] * np.abs(longer) + share[1] * self.curvtol * squares + blur, np.abs(even - longer)
         tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
         return not np.any(off > tolerance)
 

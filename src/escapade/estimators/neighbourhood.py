@@ -37,7 +37,10 @@ class Neighbourhood(Looks):
     """Whether f did not change at all over the longest steps: then nothing can be said of it."""
     began: tuple[dict[str, int], int] = field(default_factory=lambda: ({}, 0))
     """The queries by purpose, and the rounds, when the measurement began."""
+    rough: bool = False
+    """Whether shorter steps tell another story than the steps, however short these are: then nothing can be said."""
     _table: Vector = field(default_factory=lambda: np.zeros(0))
+    _close: Vector = field(default_factory=lambda: np.zeros(0))
     _unit: float = 0.0
 
     @classmethod
@@ -53,12 +56,13 @@ class Neighbourhood(Looks):
     ) -> Neighbourhood:
         """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
-        With noise=None rounding is assumed, and checked: a difference table that shows more, or values that are all
-        multiples of a larger unit, are believed. Steps on which nothing changes at all are lengthened; steps longer
-        than the structure of f are cut.
+        With noise=None rounding is assumed, and checked: a difference table that shows more, unless that fades on a
+        much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
+        changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 4 for
-        every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
+        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 9 more for a closer table, 3 more each time a coordinate
+        is cut (4 with noise), 4 for every 8 coordinates if their curvatures differ, and the rows again if all steps are
+        changed
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
@@ -68,6 +72,8 @@ class Neighbourhood(Looks):
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
         here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
+        if noise is None and here._seen_noise(None, auto=False).source == "estimated":
+            here._close = noise_.table(look, x, unit, f0, rng, noise_.CLOSER)
         here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
         for _ in range(CUTS):
@@ -75,6 +81,8 @@ class Neighbourhood(Looks):
                 break
             here.steps = here.steps / 4
             here._rows.clear()
+        else:
+            here.rough = not here._consistent(rng)
         return here
 
     def _settle_steps(self, known: Noise | None, rng: np.random.Generator, *, auto: bool) -> None:
@@ -126,9 +134,16 @@ class Neighbourhood(Looks):
         if self._unit:
             return Noise(self._unit, "rounding")
         table = noise_.table_estimate(self._table)
-        if table is not None and noise_.SAFETY * table > (floor if auto else 4 * floor):
+        if table is not None and noise_.SAFETY * table > (floor if auto else 4 * floor) and not self._fades(table):
             return Noise(noise_.SAFETY * table, "estimated")
         return Noise(floor, "rounding")
+
+    def _fades(self, noise: float) -> bool:
+        """Whether values much closer together do not show this noise, but vary smoothly: it is structure of f."""
+        if len(np.unique(self._close)) < 2:  # not looked at, or given in steps of its own
+            return False
+        seen = noise_.table_estimate(self._close)
+        return seen is None or seen < noise / 8
 
     def _plateau(self, seen: Vector, floor: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.

@@ -22,6 +22,9 @@ TABLE_POINTS = 9
 SPACING = 0.1837
 """Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
 
+CLOSER = 1e-3
+"""Values this much closer together show the same noise, but not the same structure of f."""
+
 SAFETY = 1.5
 """A standard deviation measured from so few values is trusted only when multiplied by this."""
 
@@ -98,15 +101,16 @@ def table_estimate(values: NDArray[np.float64]) -> float | None:
 
 
 def table(
-    f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator
+    f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator, part: float = 1.0
 ) -> NDArray[np.float64]:
-    """f(x) and equally spaced values along a random line through x, for `table_estimate`.
+    """f(x) and equally spaced values along a random line through x, for `table_estimate`; `part` of the usual distance
+    apart.
 
     Queries: 9
     """
     xp = namespace(x)
     spacing = SPACING * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(np.asarray(xp.max(xp.abs(x)))))) ** 0.5)
     ray = sphere(rng, x) * like(unit, x)
-    t = like(spacing * np.arange(1, TABLE_POINTS + 1), x)
+    t = like(part * spacing * np.arange(1, TABLE_POINTS + 1), x)
     values = f(points(x[None, :] + t[:, None] * ray[None, :]))
     return np.concatenate([[f0], values])
