@@ -25,7 +25,7 @@ class Dense(Finder):
 
     Truncation is measured by products at twice the steps, with the lowest eigenvector and with a random vector.
 
-    Queries: d*(d - 1) + 4*(d + 1) + 18 besides the neighbourhood; more if the differences must be extrapolated
+    Queries: d*(d - 1) + 4*(d + 1) + 24 besides the neighbourhood; more if the differences must be extrapolated
     """
 
     name = "dense"

@@ -148,7 +148,7 @@ class Lanczos(Finder):
     twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
     way they are lengthened, and more starts are taken.
 
-    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, 18 for looks at shorter steps along the
+    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, 24 for looks at shorter steps along the
     softest directions, besides the neighbourhood; twice that if
     the differences must be extrapolated
     """

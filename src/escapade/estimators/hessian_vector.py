@@ -97,7 +97,7 @@ class Products:
         """Whether f is one function, on shorter steps too, along these columns; the third derivatives and the lowest
         curvature seen are kept.
 
-        Queries: 6*m for m columns
+        Queries: 8*m for m columns
         """
         seen = [self.here.steady(v, self.factor, self.order) for v in vectors.T]
         self.third = max(self.third, *(third for _, third, _ in seen))

@@ -60,9 +60,8 @@ class Neighbourhood(Looks):
         much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
         changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 9 more for a closer table, 3 more each time a coordinate
-        is cut (4 with noise), 4 for every 8 coordinates if their curvatures differ, and the rows again if all steps are
-        changed
+        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 for a
+        closer table, 4 for every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
@@ -139,11 +138,16 @@ class Neighbourhood(Looks):
         return Noise(floor, "rounding")
 
     def _fades(self, noise: float) -> bool:
-        """Whether values much closer together do not show this noise, but vary smoothly: it is structure of f."""
+        """Whether values much closer together vary as smoothly as rounding lets them: the noise is structure of f."""
         if len(np.unique(self._close)) < 2:  # not looked at, or given in steps of its own
             return False
+        if noise <= 4 * noise_.rounding_of_x(self.x, self.unit, self._table):
+            return False
         seen = noise_.table_estimate(self._close)
-        return seen is None or seen < noise / 8
+        floor = noise_.rounding(self.x, float(np.max(np.abs(self._close))), self.f.precision)
+        floor += noise_.rounding_of_x(self.x, self.unit, self._close, noise_.CLOSER)
+        # Rounding falls with the square of the distance at most, where f does.
+        return seen is None or noise_.SAFETY * seen <= max(4 * floor, noise_.CLOSER**3 * noise)
 
     def _plateau(self, seen: Vector, floor: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, epsilon, least_normal, like, namespace
+from .._array import Array, epsilon, least_normal, like, to_numpy
 from .._random import sphere
 from ..errors import InvalidSetting
 from ..oracle import Oracle, points
@@ -100,6 +100,17 @@ def table_estimate(values: NDArray[np.float64]) -> float | None:
     return None
 
 
+def spacing(x: Array) -> float:
+    """The distance between the values of a table."""
+    return float(SPACING * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(to_numpy(x))))) ** 0.5)
+
+
+def rounding_of_x(x: Array, unit: NDArray[np.float64], values: NDArray[np.float64], part: float = 1.0) -> float:
+    """What the rounding of points does to the values of a table, as steep as that is."""
+    slope = float(np.max(np.abs(np.diff(values)))) / (part * spacing(x))
+    return slope * epsilon(x) * float(np.linalg.norm(to_numpy(x) / unit))
+
+
 def table(
     f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator, part: float = 1.0
 ) -> NDArray[np.float64]:
@@ -108,9 +119,7 @@ def table(
 
     Queries: 9
     """
-    xp = namespace(x)
-    spacing = SPACING * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(np.asarray(xp.max(xp.abs(x)))))) ** 0.5)
     ray = sphere(rng, x) * like(unit, x)
-    t = like(part * spacing * np.arange(1, TABLE_POINTS + 1), x)
+    t = like(part * spacing(x) * np.arange(1, TABLE_POINTS + 1), x)
     values = f(points(x[None, :] + t[:, None] * ray[None, :]))
     return np.concatenate([[f0], values])

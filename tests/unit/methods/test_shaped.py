@@ -37,7 +37,7 @@ def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
         missed += error > bound
         sizes.append(bound / error)
     assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
-    assert np.median(sizes) < 3
+    assert np.median(sizes) < 6
 
 
 def test_few_variables_are_measured_again_instead():

@@ -56,7 +56,7 @@ class Shares(Starts):
 class Informed(Finder):
     """Lanczos preconditioned by a model of the Hessian; what it cannot decide goes to the cheapest finder that can.
 
-    Queries: d + 1 or 2*d + 2 a product, as much or 32 for a second look at the one that matters, 18 along the softest
+    Queries: d + 1 or 2*d + 2 a product, as much or 32 for a second look at the one that matters, 24 along the softest
     directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
