@@ -60,8 +60,8 @@ class Neighbourhood(Looks):
         much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
         changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 for a
-        closer table, 4 for every 8 coordinates if their curvatures differ, and the rows again if all steps are changed
+        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 for
+        a closer table, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps are changed
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
