@@ -65,6 +65,9 @@ def minimize(
     gtol, curvtol, failure : float
         Gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol` (None: sqrt(gtol)), with probability
         1 - `failure` for the whole run. In x / x_scale if `x_scale` is given.
+    noise : float, "auto" or None
+        How wrong values are: a standard deviation, "auto" to measure it (also noise that is piecewise smooth, as a
+        solver inside f makes it), or None for rounding, and random noise where it shows.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
     prefer : "queries" or "rounds"
