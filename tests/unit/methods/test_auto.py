@@ -439,3 +439,18 @@ def test_preferring_rounds_meets_the_end_of_a_domain_and_no_end_at_all():
 def test_what_is_preferred_must_be_one_of_two():
     with pytest.raises(escapade.errors.InvalidSetting, match="prefer='speed' must be 'queries' or 'rounds'"):
         escapade.minimize(lambda x: float(x @ x), [1.0], prefer="speed")
+
+
+def test_eigenvalues_that_lapack_may_miss_are_found():
+    """A multiple of the identity and a little more: asked for one eigenvalue alone, dsyevr may return none."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(20, 101))
+        B = 0.7 * np.eye(d)
+        for _ in range(int(rng.integers(1, 4))):
+            v = rng.standard_normal(d)
+            B += 10.0 ** rng.uniform(-17, -3) * np.outer(v, v)
+        for end in (0, -1):
+            value, vector = Model(B).extreme(end)
+            assert value == pytest.approx(np.linalg.eigvalsh(B)[end], rel=1e-9)
+            assert np.linalg.norm(B @ vector - value * vector) < 1e-9

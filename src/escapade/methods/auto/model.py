@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._array import norm2
@@ -137,13 +138,18 @@ class Model:
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
     def extreme(self, end: int) -> tuple[float, Vector]:
-        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector."""
-        values, vectors = np.linalg.eigh(self.B)
-        return float(values[end]), vectors[:, end]
+        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector: a third of the price of all."""
+        k = end % len(self.B)
+        values, vectors = eigh(self.B, subset_by_index=[k, k])
+        if len(values) == 0:  # LAPACK's dsyevr may miss one of many equal eigenvalues
+            values, vectors = np.linalg.eigh(self.B)
+            return float(values[end]), vectors[:, end]
+        return float(values[0]), vectors[:, 0]
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
-        return self.extreme(0)
+        values, vectors = np.linalg.eigh(self.B)
+        return float(values[0]), vectors[:, 0]
 
     def lowest_scaled(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables
