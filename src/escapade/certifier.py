@@ -103,9 +103,9 @@ class Certifier:
             )
         except BudgetExhausted as stop:
             return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
-        if blank(here):
+        if why := blank(here):
             noise = {"noise": Trusted(here.noise.level, here.noise.source)}
-            return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(blank(here)), noise, 0.0)
+            return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(why), noise, 0.0)
         gradient, finding, rho = self.examine(here, rng)
         trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)

@@ -91,14 +91,18 @@ class Finder(ABC):
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Finding:
         """Look for negative curvature at x; a budget that runs out is an undecided answer."""
         try:
-            here = self.look(f, x, rng)
-            return self.undecided(blank(here)) if blank(here) else self.at(here, rng)
+            return self.within(self.look(f, x, rng), rng)
         except BudgetExhausted as stop:
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
 
     def attempt(self, j: int) -> Self:
         """The same finder with what attempt j of a run may spend: 6 p / (pi j)^2, so that all of them spend p."""
         return replace(self, failure=6 * self.failure / (math.pi * j) ** 2)
+
+    def within(self, here: Neighbourhood, rng: np.random.Generator) -> Finding:
+        """The same in a neighbourhood already measured, if anything can be said of it."""
+        why = blank(here)
+        return self.undecided(why) if why else self.at(here, rng)
 
     def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> Neighbourhood:
         """The neighbourhood this finder works in."""

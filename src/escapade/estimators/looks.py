@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import epsilon, to_numpy
-from ..oracle import few_axes, point
+from ..oracle import few_axes, gathered
 from .rows import Rows, Vector
 
 GROUP = 8
@@ -31,8 +31,8 @@ class Looks(Rows):
         which, lengths = self._groups(signs[0], rng)
         squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
         ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
-        places = [point(self.moved(v, t)) for v, r in zip(signs, ratios, strict=False) for t in (r, -r, 1.0, -1.0)]
-        stencil = sum(places[1:], start=places[0])
+        pairs = zip(signs, ratios, strict=False)  # the other ratios are those of the groups
+        stencil = gathered([self.moved(v, t) for v, r in pairs for t in (r, -r, 1.0, -1.0)])
         if len(which):
             times = np.stack([ratios[4:], -ratios[4:], np.ones(len(which)), -np.ones(len(which))], axis=1).ravel()
             which4 = np.repeat(which, 4, axis=0)
@@ -79,8 +79,7 @@ class Looks(Rows):
         v = v / float(np.linalg.norm(v))
         length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
         t = length * np.array([min(float(self._shorter(np.asarray(length))), 0.7 * SHORTER), SHORTER, 1.0, 2.0])
-        places = [point(self.moved(v, x)) for x in (*t, *-t)]
-        up, down = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(2, 4)
+        up, down = self.f.tagged("check")(gathered([self.moved(v, x) for x in (*t, *-t)])).reshape(2, 4)
         *short, long, longer = (up + down - 2 * self.f0) / t**2
         third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length**3
         seen = (4 * long - longer) / 3 if order == 4 else long
@@ -103,8 +102,8 @@ class Looks(Rows):
         Queries: 12
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
-        places = [point(self.moved(v, t)) for v in signs for t in (1.0, 0.5, 0.25)]
-        change = self.f.tagged("check")(sum(places[1:], start=places[0])).reshape(4, 3) - self.f0
+        places = gathered([self.moved(v, t) for v in signs for t in (1.0, 0.5, 0.25)])
+        change = self.f.tagged("check")(places).reshape(4, 3) - self.f0
         whole, half, quarter = change.T
         fourth = 4 / 3 * (whole - 4 * half)
         foreseen = (whole - fourth) / 16 + fourth / 256

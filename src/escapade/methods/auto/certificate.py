@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...curvature import Cheapest, Finding
-from ...curvature.finding import SOFTEST, Finder, blank
+from ...curvature.finding import SOFTEST, Finder
 from ...curvature.lanczos import CHEAP, Process
 from ...curvature.starts import MOST, Starts, overlap
 from ...errors import BudgetExhausted
@@ -224,7 +224,7 @@ class Examiner:
     def finding(self, finder: Informed, here: Neighbourhood, model: Model) -> Finding:
         """The answer; the products behind it are fed to the model."""
         try:
-            return finder.undecided(blank(here)) if blank(here) else finder.at(here, self.rng)
+            return finder.within(here, self.rng)
         except BudgetExhausted as stop:
             return finder.undecided(str(stop))
         finally:

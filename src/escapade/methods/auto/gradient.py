@@ -181,12 +181,8 @@ class Differences:
             plus[which], minus[which] = np.split(f(both), 2)
         p.h, p.g, p.rise = h, (plus - minus) / (2 * h), (plus - p.f) / h
         p.sharp, p.loose = True, np.zeros(d, dtype=np.bool_)
-        B = np.diag((plus + minus - 2 * p.f) / (2 * h**2))
-        if d > 1:
-            i, j = np.triu_indices(d, k=1)
-            mixed = f(pairs(self.array(p.y), self.array(h), 1.0))
-            B[i, j] = (mixed - plus[i] - plus[j] + p.f) / (h[i] * h[j])
-        return B + B.T
+        mixed = f(pairs(self.array(p.y), self.array(h), 1.0)) if d > 1 else np.zeros(0)
+        return assembled(mixed, plus, p.f, (plus + minus - 2 * p.f) / h**2, h)
 
     def some(self, p: Point, h: Vector, which: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Vector:
         """f(x + h_i e_i) - f(x) for some coordinates.
@@ -206,3 +202,11 @@ class Differences:
         """
         a, b = self.f.tagged("curvature")(point(self.array(p.y + t * v)) + point(self.array(p.y - t * v)))
         return float(a + b - 2 * p.f) / t**2, float(a - b) / (2 * t)
+
+
+def assembled(mixed: Vector, row: Vector, f: float, diagonal: Vector, h: Vector) -> Matrix:
+    """The Hessian of this diagonal, from f(x + h_i e_i + h_j e_j) for i < j, f(x + h_i e_i) and f(x); or from the means
+    of those on both sides."""
+    B, (i, j) = np.diag(diagonal / 2), np.triu_indices(len(h), k=1)
+    B[i, j] = (mixed - row[i] - row[j] + f) / (h[i] * h[j])
+    return B + B.T

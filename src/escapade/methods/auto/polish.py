@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...oracle import central, pairs
-from .gradient import Differences, Point
+from .gradient import Differences, Point, assembled
 from .model import Matrix, Model
 
 MOST = 20
@@ -114,10 +114,8 @@ def _hessian(ask: Differences, p: Point, pair: Vector, diagonal: Vector) -> Matr
 
     Queries: d*(d - 1)
     """
-    B = np.diag(diagonal / 2)
+    both = np.zeros(0)
     if ask.d > 1:
         x, h = ask.array(p.y), ask.array(p.h)
-        i, j = np.triu_indices(ask.d, k=1)
         both = np.sum(ask.f.tagged("descent")(pairs(x, h, 1.0) + pairs(x, h, -1.0)).reshape(2, -1), axis=0)
-        B[i, j] = (both - pair[i] - pair[j] + 2 * p.f) / (2 * p.h[i] * p.h[j])
-    return B + B.T
+    return assembled(both / 2, pair / 2, p.f, diagonal, p.h)

@@ -15,13 +15,13 @@ import numpy as np
 from ..._array import to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...oracle import Stencil, central, pairs, point
+from ...oracle import Stencil, central, gathered, pairs, point
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .certificate import Examiner
-from .gradient import Differences, Point
-from .model import Matrix, Model
+from .gradient import Differences, Point, assembled
+from .model import Model
 from .step import trust_region_step
 
 WIDE = 300
@@ -99,12 +99,12 @@ class Abreast:
             steps += [sign * t * reach * v for t in LENGTHS for sign in (1.0, -1.0)]
         places = [ask.host(p.y + s) for s in steps]
         believed = Point(places[0], p.f)
-        rest = [point(ask.array(y)) for y in places[1:]]
+        rest = gathered([ask.array(y) for y in places[1:]])
         try:
             stencil, read = self._stencil(believed)
-            values = ask.f.tagged("line search")(sum([*rest[1:], stencil], start=rest[0]))
-            believed.f = float(values[len(rest)])
-            trials, known = [believed.f, *map(float, values[: len(rest)])], read(values[len(rest) :], model, p)
+            values = ask.f.tagged("line search")(rest + stencil)
+            believed.f = float(values[rest.size])
+            trials, known = [believed.f, *map(float, values[: rest.size])], read(values[rest.size :], model, p)
         except NonFiniteValue:  # f ends somewhere here: one by one
             trials, known = [ask.value(y) for y in places], None
         best = int(np.argmin(trials))
@@ -136,17 +136,10 @@ class Abreast:
             p.h, p.g, p.sharp, p.loose = h, (plus - minus) / (2 * h), True, np.zeros(d, dtype=np.bool_)
             diagonal = (plus + minus - 2 * p.f) / h**2
             if d <= WIDE:
-                return Model(_hessian(values[2 * d + 1 :], plus, p.f, h, diagonal))
+                return Model(assembled(values[2 * d + 1 :], plus, p.f, diagonal, h))
             if before is None:
                 return Model.diagonal_of(diagonal)
             model.secant(p.y - before.y, p.g - before.g, ask.blur(p) + ask.blur(before))
             return model
 
         return stencil, read
-
-
-def _hessian(mixed: Vector, plus: Vector, f: float, h: Vector, diagonal: Vector) -> Matrix:
-    B = np.diag(diagonal / 2)
-    i, j = np.triu_indices(len(h), k=1)
-    B[i, j] = (mixed - plus[i] - plus[j] + f) / (h[i] * h[j])
-    return B + B.T

@@ -11,7 +11,7 @@ from ..._array import norm2
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
-from ...oracle import point
+from ...oracle import gathered
 from .model import Matrix
 
 FLATTEST = 1e-3
@@ -82,8 +82,8 @@ class Shaped(Products):
         t, *u = (super(Shaped, self).reach(self.factor, way) for way in (v, *ways))
         t *= here.far  # at the product's own step its even errors would be those of the differences
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
-        places = [point(here.moved(a * v + b * r * w, 1.0)) for w, r in zip(ways, u, strict=True) for a, b in corners]
-        values = here.f.tagged("curvature")(sum(places[1:], start=places[0])).reshape(-1, 4)
+        places = [here.moved(a * v + b * r * w, 1.0) for w, r in zip(ways, u, strict=True) for a, b in corners]
+        values = here.f.tagged("curvature")(gathered(places)).reshape(-1, 4)
         mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * np.array(u))
         missed = self.glances @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))
