@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.linalg.lapack import dstev
 
+from .._array import norm2
 from ..estimators.hessian_vector import Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import ANYWHERE, SOFTEST, Finder, Finding
@@ -41,7 +42,8 @@ class Process:
     q: Vector
     head: Vector | None = None
     """The product with the first vector, where it is already known."""
-    basis: list[Vector] = field(default_factory=list)
+    basis: Vector = field(default_factory=lambda: np.zeros((0, 0)))
+    """The vectors multiplied so far, as rows."""
     images: list[Vector] = field(default_factory=list)
     alpha: list[float] = field(default_factory=list)
     beta: list[float] = field(default_factory=list)
@@ -53,21 +55,20 @@ class Process:
     def advance(self) -> None:
         """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
         q = self.q
-        product = self.products(q) if self.head is None or self.basis else self.head
+        product = self.products(q) if self.head is None or self.alpha else self.head
         image = product + self.delta * self.products.metric**2 * q
         self._ritz = None
-        self.basis.append(q)
+        self.basis = np.concatenate([self.basis, q[None, :]]) if self.images else q[None, :]
         self.images.append(image)
         self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
         r = image - self.alpha[-1] * q                                          # B q_j - alpha_j q_j
         if len(self.basis) > 1:
             r = r - self.beta[-1] * self.basis[-2]                              #   - beta_{j-1} q_{j-1}
-        known = np.stack(self.basis)
         before = r
         for _ in range(2):                                                      # full reorthogonalisation; what it
-            r = r - known.T @ (known @ r)                                       # removes belongs to g_j
-        self.slack = max(self.slack, float(np.linalg.norm(before - r)))
-        self.beta.append(float(np.linalg.norm(r)))                              # beta_j = |r|
+            r = r - self.basis.T @ (self.basis @ r)                             # removes belongs to g_j
+        self.slack = max(self.slack, norm2(before - r))
+        self.beta.append(norm2(r))                                             # beta_j = |r|
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
@@ -96,7 +97,7 @@ class Process:
     def lowest(self) -> tuple[Vector, float]:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = self.ritz()
-        v = self.products.metric * (np.stack(self.basis).T @ z[:, 0])
+        v = self.products.metric * (self.basis.T @ z[:, 0])
         length = float(np.linalg.norm(v))
         return v / length, float(theta[0]) / length**2 - self.delta
 
@@ -134,7 +135,7 @@ class Process:
         """The unit vector whose product errors enter the inequality at level 0, and its image by H - shift."""
         w = self.terms(0.0)[2]
         length = float(np.linalg.norm(w))
-        s = np.stack(self.basis).T @ w / length
+        s = self.basis.T @ w / length
         image = np.stack(self.images).T @ w / length
         return s, image - self.delta * self.products.metric**2 * s
 
@@ -205,7 +206,7 @@ class _Attempt:
         suspect = self._advance(first, noise, limits.threshold(1))
         if suspect is not None:
             return suspect
-        softest = np.stack(first.basis).T @ first.ritz()[1][:, :SOFTEST]
+        softest = first.basis.T @ first.ritz()[1][:, :SOFTEST]
         if not self.products.steady(self.products.metric[:, None] * softest):
             return self._stuck(first, noise, math.inf, limits)
         error = self.products.noise() + self.products.truncation(*first.critical())

@@ -77,7 +77,7 @@ class Products:
         Queries: d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4
         """
         if self.order == 1:
-            return self._finish(self._one_sided(q, self.factor, 1.0), q)
+            return self._finish(self._mixed(q, self.factor)[0], q)
         return self.even(q, self.factor)[0]
 
     def even(self, q: Vector, factor: float) -> tuple[Vector, Vector]:
@@ -85,12 +85,11 @@ class Products:
 
         Queries: 2*d + 2 or 4*d + 4 for order 1 and 2, or 4
         """
-        plus, minus = self._one_sided(q, factor, 1.0), self._one_sided(q, factor, -1.0)
+        plus, minus, *far = self._mixed(q, factor, -factor, *((2 * factor, -2 * factor) if self.order == 4 else ()))
         product, odd = (plus + minus) / 2, (plus - minus) / 2
         self.saw(odd, q, factor)
-        if self.order == 4:
-            longer = (self._one_sided(q, 2 * factor, 1.0) + self._one_sided(q, 2 * factor, -1.0)) / 2
-            product = (4 * product - longer) / 3
+        if far:
+            product = (4 * product - (far[0] + far[1]) / 2) / 3
         return self._finish(product, q), self._finish(odd, None)
 
     def steady(self, vectors: Vector) -> bool:
@@ -108,16 +107,19 @@ class Products:
         """Keep the third derivative that the odd part of a product shows."""
         self.third = max(self.third, 2 * norm2(odd) / self.reach(factor, self.metric * q))
 
-    def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
+    def _mixed(self, q: Vector, *factors: float) -> list[Vector]:
+        """One-sided products with q, each on steps times a factor of either sign, in one round."""
         here, v = self.here, self.metric * q
-        h = sign * self.reach(factor, v)
-        self.shortest = min(self.shortest, abs(h) / self.reach(factor))
-        z = here.moved(v, h)
-        mu = like(sign * factor * here.steps * here.unit, here.x)
-        values = here.f.tagged("curvature")(axes(z, mu) + point(z))
-        base = here.row(sign * factor)
-        product: Vector = (values[:-1] - values[-1] - base + here.f0) / (h * sign * factor * here.steps)
-        return product
+        here.take_rows(*factors)
+        reach = self.reach(1.0, v)
+        self.shortest = min(self.shortest, reach / self.reach(1.0))
+        mu, ends = like(here.steps * here.unit, here.x), [here.moved(v, k * reach) for k in factors]
+        parts = [axes(z, k * mu) + point(z) for z, k in zip(ends, factors, strict=True)]
+        values = here.f.tagged("curvature")(sum(parts[1:], start=parts[0])).reshape(len(factors), -1)
+        return [
+            (row[:-1] - row[-1] - here.row(k) + here.f0) / (k * k * reach * here.steps)
+            for row, k in zip(values, factors, strict=True)
+        ]
 
     def _finish(self, product: Vector, q: Vector | None) -> Vector:
         product = self.metric * product

@@ -101,13 +101,15 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _least(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64)) / unit
+    least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64, copy=False)) / unit
     return least
 
 
-def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> float | NDArray[np.float64]:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
     least = _least(x, unit)
+    if least.max() <= h <= LONGEST:
+        return h
     return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 
 

@@ -265,8 +265,7 @@ class Oracle:
         batch = () if self.batch is None else (self.batch.ids,)
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
-        out, why = np.empty(stencil.size), ""
-        start, rows = 0, max(1, BLOCK_BYTES // (8 * stencil.d))
+        blocks, why, start, rows = [], "", 0, max(1, BLOCK_BYTES // (8 * stencil.d))
         while start < stencil.size:
             stop = min(start + rows, stencil.size)
             what = stencil, (start, stop), batch
@@ -277,7 +276,8 @@ class Oracle:
                 )
             except EvaluationFailed as error:
                 raise self._with_best(error) from error.__cause__
-            out[start:stop], why = values, why or lost
+            blocks.append(values)
+            why = why or lost
             engine.precision = max(engine.precision, precision)
             if keep_best and not (lost and np.isnan(values).all()):
                 lowest = int(np.nanargmin(values) if lost else values.argmin())
@@ -285,7 +285,7 @@ class Oracle:
                     row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
                     engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
             start = stop
-        return out, why
+        return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0), *blocks]), why
 
     def _book(self, rows: int) -> None:
         """So many points were sent to the function; and those that had to be sent again, to a worker that lived."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..._array import norm2
+from ..._words import counted
 from ...curvature import Cheapest, Finding
 from ...curvature.finding import SOFTEST, Finder
-from ...curvature.lanczos import CHEAP, Process
+from ...curvature.lanczos import Process
 from ...curvature.starts import MOST, Starts, overlap
 from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
@@ -33,7 +35,7 @@ RARELY = 0.02
 """The share of the failure probability that is kept for the finder asked where this one fails, and for an error of the
 products that no glance shows."""
 
-SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {2: 0.98, 3: 0.01, 6: 0.01}}
+SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
 
@@ -122,7 +124,7 @@ class Informed(Finder):
             finding, done = self._advance(first, error, enough)
             if done:
                 return finding
-        done_so_far, r = [first], max(limits.aim, 2 if len(first.alpha) <= CHEAP else 1)
+        done_so_far, r = [first], 1
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(max(one.bound(0.0, error) for one in done_so_far))
             if fewest is None:
@@ -137,19 +139,22 @@ class Informed(Finder):
             done_so_far.append(process)
         level = min(one.level(error, limits.threshold(r)) for one in done_so_far)
         lowest = min(done_so_far, key=lambda one: self._lowest(one)[1])
-        below = self.confirm(products.here, self._lowest(lowest)[0], shift, "the lowest Ritz vector")
-        if below.found:
-            return below
+        v, curvature = self._lowest(lowest)
+        if curvature < 0:
+            below = self.confirm(products.here, v, shift, "the lowest Ritz vector")
+            if below.found:
+                return below
+            products.lowest = min(products.lowest, below.curvature.upper)
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
-        if lower > min(products.lowest, below.curvature.upper):
+        if lower > products.lowest:
             return None  # what was seen along a direction contradicts it
-        reason = f"{len(self.pairs)} one-sided products from {r} starts, product error at most {error:.2g}"
-        interval = Interval(lower, below.curvature.upper)
-        return replace(self.certified(interval, reason, below.lowest), third=products.third)
+        kind = "one-sided" if products.order == 1 else "symmetric"
+        reason = f"{len(self.pairs)} {kind} products from {counted(r, 'start')}, product error at most {error:.2g}"
+        return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
     def _softest(self, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
-        vectors = self.P @ (np.stack(process.basis).T @ process.ritz()[1][:, :SOFTEST])
+        vectors = self.P @ (process.basis.T @ process.ritz()[1][:, :SOFTEST])
         missing = min(SOFTEST - vectors.shape[1], len(self.P))
         if missing > 0:
             vectors = np.concatenate([vectors, np.linalg.eigh(self.P)[1][:, -missing:]], axis=1)
@@ -163,6 +168,8 @@ class Informed(Finder):
             process.advance()
             if process.overflowed:
                 return None, True
+            if process.ritz()[0][0] > 0.25 * self.delta:  # P shrinks: no Ritz vector curves down by 3/4 delta
+                continue
             v, curvature = self._lowest(process)
             if curvature <= -0.75 * self.delta:
                 reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"
@@ -191,8 +198,8 @@ class Informed(Finder):
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = process.ritz()
-        v = self.P @ (np.stack(process.basis).T @ z[:, 0])
-        length = float(np.linalg.norm(v))
+        v = self.P @ (process.basis.T @ z[:, 0])
+        length = norm2(v)
         return v / length, float(theta[0]) / length**2 - self.delta
 
 
@@ -206,14 +213,14 @@ class Examiner:
     rng: np.random.Generator
     attempts: int = 0
 
-    def finder(self, B: Matrix, off: float, *, trusted: bool) -> Informed:
+    def finder(self, model: Model, off: float, *, trusted: bool) -> Informed:
         """The finder of the next attempt, on a model that the last secants contradicted by `off`.
 
         Most runs make one attempt, which may spend most.
         """
         self.attempts += 1
         share = 0.9 if self.attempts == 1 else 0.6 / (math.pi * (self.attempts - 1)) ** 2
-        P, lowest = preconditioner(B, self.ask.curvtol, off)
+        P, lowest = preconditioner(model, self.ask.curvtol, off)
         failure = share * self.failure
         return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)
 

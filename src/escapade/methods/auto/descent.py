@@ -134,14 +134,16 @@ class Descent:
 
         Queries: 2 for each direction asked for, at most 12
         """
-        t = 2.75 * float(np.median(self.ask.long(p)))
-        for end in (-1, 0):
-            for _ in range(3):
-                value, v = self.model.extreme(end)
+        t, ends = 2.75 * float(np.median(self.ask.long(p))), [-1, 0]
+        for _ in range(3):
+            values, vectors = self.model.spectrum
+            for end in tuple(ends):
+                value, v = float(values[end]), vectors[:, end]
                 seen = self.ask.curvature(p, v, t)[0]
                 if abs(seen - value) <= 0.3 * abs(value) + self.ask.curvtol:
-                    break
-                self.model.along(v, seen)
+                    ends.remove(end)
+                else:
+                    self.model.along(v, seen)
 
     def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
         """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
@@ -198,7 +200,7 @@ class Descent:
     def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
         of the differences; half the tolerance where the valley is too flat for that."""
-        low, flat = self.model.extreme(0)[0], 2 * self.ask.curvtol
+        low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
         close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,11 @@ class Differences:
         """The dimension."""
         return int(self.x.shape[0])
 
+    @cached_property
+    def ones(self) -> Vector:
+        """The units of the variables."""
+        return np.ones(self.d)
+
     def measure_noise(self, p: Point, rng: np.random.Generator, unit: Vector) -> None:
         """Take the noise from a difference table in these units of the variables, where one shows more than is known.
 
@@ -112,17 +118,17 @@ class Differences:
 
     def short(self, p: Point) -> Vector:
         """Steps of central first differences, and of forward ones whose diagonal is right."""
-        return self._fit(p, gradient_steps(self.array(p.y), np.ones(self.d), self.eta(p.f)))
+        return self._fit(p, gradient_steps(self.array(p.y), self.ones, self.eta(p.f)))
 
     def careful(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of forward differences whose diagonal is wrong by `doubt`, relatively: 2 sqrt(noise / that error)."""
         wrong = self.doubt * (np.abs(diagonal) + self.curvtol)
         eta = self.eta(p.f)
-        return self._fit(p, gradient_steps(self.array(p.y), np.ones(self.d), eta, most=2 * np.sqrt(eta / wrong)))
+        return self._fit(p, gradient_steps(self.array(p.y), self.ones, eta, most=2 * np.sqrt(eta / wrong)))
 
     def long(self, p: Point) -> Vector:
         """Steps of second differences."""
-        return self._fit(p, curvature_steps(self.array(p.y), np.ones(self.d), self.eta(p.f), self.curvtol))
+        return self._fit(p, curvature_steps(self.array(p.y), self.ones, self.eta(p.f), self.curvtol))
 
     def fitting(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of first differences of fourth order: noise^(1/5), in units in which a curvature is one, and a fifth

@@ -218,7 +218,7 @@ class _Run:
         model, off = self.descent.model, self.descent.off
         if self.descent.offs:
             self.descent.mend(p)
-        finder = self.examiner.finder(model.B, off, trusted=not self.suspect and off < AGREED)
+        finder = self.examiner.finder(model, off, trusted=not self.suspect and off < AGREED)
         here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None

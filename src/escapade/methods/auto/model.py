@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg.blas import idamax
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._array import norm2
@@ -38,8 +40,12 @@ class Model:
     B: Matrix
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
-    _top: tuple[Matrix, float] | None = None
-    """The answer of `top`, and of which B: a B is replaced, never written to."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "B":  # which is replaced, never written to: what was known of another is forgotten
+            for fact in ("top", "units", "spectrum"):
+                self.__dict__.pop(fact, None)
+        super().__setattr__(name, value)
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
@@ -66,7 +72,7 @@ class Model:
         if length == 0.0:
             return 0.0
         r = self._residual(s, y)
-        size, top = norm2(r), max(norm2(y) / length, self.top())
+        size, top = norm2(r), max(norm2(y) / length, self.top)
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         if exact:
@@ -88,18 +94,19 @@ class Model:
     def _believable(self, r: Vector, s: Vector, y: Vector, top: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
-        slope, unit = abs(float(r @ s)), self.units()
+        slope, unit = abs(float(r @ s)), self.units
         if unit is not None:
             top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
             r = unit * r
         return slope * CAP * top >= float(r @ r)
 
+    @cached_property
     def top(self) -> float:
         """The largest entry of B, in size."""
-        if self._top is None or self._top[0] is not self.B:
-            self._top = self.B, max(float(self.B.max()), -float(self.B.min()))
-        return self._top[1]
+        entries = self.B.reshape(-1)
+        return abs(float(entries[idamax(entries)]))
 
+    @cached_property
     def units(self) -> Vector | None:
         """Units in which the variables have curvatures of one, if in the user's they are very different.
 
@@ -107,7 +114,7 @@ class Model:
         knows nothing of is taken to be like the others.
         """
         diagonal = np.abs(self.B.diagonal())
-        if self.top() <= UNEVEN * float(diagonal.min()):
+        if self.top <= UNEVEN * float(diagonal.min()):
             return None
         rows = np.abs(self.B).max(axis=1)
         curved = np.maximum(np.sqrt(diagonal), rows / (math.sqrt(float(rows.max())) + 1e-100))
@@ -133,22 +140,19 @@ class Model:
         """Correct the curvature along the unit vector v, and nothing else (across v, in the units of the variables)."""
         if not abs(curvature) < HUGE:
             return
-        unit = self.units()
+        unit = self.units
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
         self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
 
-    def extreme(self, end: int) -> tuple[float, Vector]:
-        """The smallest eigenvalue of B (end 0) or the largest (-1), and its vector: a third of the price of all."""
-        k = end % len(self.B)
-        values, vectors = eigh(self.B, subset_by_index=[k, k])
-        if len(values) == 0:  # LAPACK's dsyevr may miss one of many equal eigenvalues
-            values, vectors = np.linalg.eigh(self.B)
-            return float(values[end]), vectors[:, end]
-        return float(values[0]), vectors[:, 0]
+    @cached_property
+    def spectrum(self) -> tuple[Vector, Matrix]:
+        """The eigenvalues of B, the smallest first, and its eigenvectors as columns."""
+        values, vectors = np.linalg.eigh(self.B)
+        return values, vectors
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
-        values, vectors = np.linalg.eigh(self.B)
+        values, vectors = self.spectrum
         return float(values[0]), vectors[:, 0]
 
     def lowest_scaled(self) -> tuple[float, Vector]:
@@ -165,7 +169,7 @@ class Model:
         if not indefinite:
             step: Vector = -dpotrs(L, g, lower=1)[0]
             return step
-        values, vectors = np.linalg.eigh(self.B)
+        values, vectors = self.spectrum
         floor = 1e-8 * float(np.abs(values).max()) + 1e-300
         inverse: Vector = vectors.T @ g / np.maximum(np.abs(values), floor)
         return -(vectors @ inverse)

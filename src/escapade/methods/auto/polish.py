@@ -71,7 +71,7 @@ def _stiff(model: Model, g: Vector, enough: float) -> Vector:
 
     Along a valley whose slope is small enough a step would be long, and a valley bends.
     """
-    values, vectors = np.linalg.eigh(model.B)
+    values, vectors = model.spectrum
     slopes, stiff = vectors.T @ g, np.abs(values)
     order = np.argsort(stiff)
     soft = order[np.cumsum(slopes[order] ** 2) <= enough**2]

@@ -58,7 +58,7 @@ class Abreast:
         while True:
             low, v = model.lowest()
             if stuck or self._arrived(p, low):
-                finder = self.examiner.finder(model.B, 0.0, trusted=True)
+                finder = self.examiner.finder(model, 0.0, trusted=True)
                 here = self.examiner.look(finder, p)
                 finding = self.examiner.finding(finder, here, model)
                 if finding.direction is None or self.examiner.attempts >= TRIES:

@@ -12,7 +12,7 @@ from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from ...oracle import gathered
-from .model import Matrix
+from .model import Matrix, Model
 
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
@@ -21,15 +21,15 @@ GLANCES = 8
 """Random directions along which the error of a product is seen, where that costs less than another product."""
 
 
-def preconditioner(B: Matrix, delta: float, off: float) -> tuple[Matrix, float]:
-    """(|B| + delta)^(-1/2), with one as its largest eigenvalue; and the smallest eigenvalue of B.
+def preconditioner(model: Model, delta: float, off: float) -> tuple[Matrix, float]:
+    """(|B| + delta)^(-1/2), B the model, with one as its largest eigenvalue; and the smallest eigenvalue of B.
 
     A model that its last secants contradicted by more than most the spread of its own eigenvalues is no better
     than none.
     """
-    values, vectors = np.linalg.eigh(B)
+    values, vectors = model.spectrum
     if off > 0.5 * float(np.std(values)) / float(np.sqrt(np.mean(values**2)) + delta):
-        return np.eye(len(B)), float(values[0])
+        return np.eye(len(values)), float(values[0])
     root = 1 / np.sqrt(np.where(values > -delta / 2, values, np.abs(values)) + delta)
     root = np.maximum(root / root.max(), FLATTEST)
     return (vectors * root) @ vectors.T, float(values[0])
@@ -65,7 +65,7 @@ class Shaped(Products):
         if self.here.d >= 4 * GLANCES:
             return self._seen_error(q, product)
         far = self.here.far
-        other = self._finish(self._one_sided(q, far * self.factor, -1.0), q)
+        other = self._finish(self._mixed(q, -far * self.factor)[0], q)
         self.saw((other - product) / (1 + far), q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
 
@@ -96,13 +96,16 @@ class Shaped(Products):
         length = norm2(v)
         super().saw(odd / length, v / length, factor)
 
-    def _one_sided(self, q: Vector, factor: float, sign: float) -> Vector:
+    def _mixed(self, q: Vector, *factors: float) -> list[Vector]:
         v = self.P @ q
         length = norm2(v)
-        product = super()._one_sided(v / length, factor, sign)
-        self.pairs.append((v / length, product))
-        return length * product
+        products = super()._mixed(v / length, *factors)
+        return [length * product for product in products]
 
     def _finish(self, product: Vector, q: Vector | None) -> Vector:
-        product = self.P @ product
-        return product if q is None else product - self.shift * (self.P @ (self.P @ q))
+        if q is None:
+            return self.P @ product
+        v = self.P @ q
+        length = norm2(v)
+        self.pairs.append((v / length, product / length))
+        return self.P @ (product - self.shift * v)

@@ -17,39 +17,52 @@ from .model import Matrix, Model
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
 
+EDGE = 1e-6
+"""How much a step may be too long, relatively, before it is shortened; then it is cut."""
+
 WORTH = 1.0
 """A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
 
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
-    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
-    M, c = np.multiply(scale[:, None], B, order="F"), scale * g  # the order that LAPACK does not copy
-    M *= scale
-    z = _inside_or_on_edge(M, c, radius)
-    return scale * (_by_eigenvectors(M, c, radius) if z is None else z)
+    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius: by Cholesky factors if B is positive definite, which is a
+    tenth of the price of eigenvectors; and inside the region the scale does not matter."""
+    shift, L, indefinite = 0.0, *dpotrf(B.T, lower=1, clean=0)  # B is symmetric, and B.T as LAPACK likes it
+    if not indefinite:
+        s: Vector = -dpotrs(L, g, lower=1)[0]
+        z = s / scale
+        length = norm2(z)
+        if length <= (1 + EDGE) * radius:
+            return s * min(1.0, radius / length) if length > 0 else s
+        shift, indefinite = _more(L, z / scale, length, radius), not math.isfinite(length)
+    M, c = scale[:, None] * B * scale, scale * g
+    on_edge = None if indefinite else _on_edge(M, c, radius, shift)
+    return scale * (_by_eigenvectors(M, c, radius) if on_edge is None else on_edge)
 
 
-def _inside_or_on_edge(M: Matrix, c: Vector, radius: float) -> Vector | None:
-    """The minimiser of c'z + z'Mz/2 over |z| <= radius by Cholesky factors and Newton's method on 1/|z|, if M is
-    positive definite; a tenth of the price of eigenvectors."""
-    shift = 0.0
+def _on_edge(M: Matrix, c: Vector, radius: float, shift: float) -> Vector | None:
+    """The minimiser of c'z + z'Mz/2 on |z| = radius for a positive definite M, by Newton's method on 1/|z|."""
     z: Vector = c
     for _ in range(20):
-        shifted = M.copy("F")
-        if shift > 0.0:
-            shifted[np.diag_indices(len(c))] += shift
-        L, failed = dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+        shifted = M.copy()
+        shifted.flat[:: len(c) + 1] += shift
+        L, failed = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return None
         z = -dpotrs(L, c, lower=1)[0]
-        length = math.sqrt(float(z @ z))
+        length = norm2(z)
         if not math.isfinite(length):
             return None
-        if length <= (1 + 1e-6) * radius:
+        if length <= (1 + EDGE) * radius:
             return z * min(1.0, radius / length) if length > 0 else z
-        w = dtrtrs(L, z, lower=1)[0]
-        shift += float(z @ z) / float(w @ w) * (length - radius) / radius
+        shift += _more(L, z, length, radius)
     return z
+
+
+def _more(L: Matrix, z: Vector, length: float, radius: float) -> float:
+    """The Newton step of the shift, with L the factor that led to z, of this length."""
+    w = dtrtrs(L, z, lower=1)[0]
+    return length**2 / float(w @ w) * (length - radius) / radius
 
 
 def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
@@ -102,7 +115,7 @@ class Region:
         Queries: 1, and 1 for each doubling tried
         """
         self.radius = min(self.radius, self.longest)
-        units = model.units()
+        units = model.units
         scale = p.scale if units is None else units * float(np.median(p.scale / units))
         s = trust_region_step(model.B, p.g, self.radius, scale)
         s = ask.host(p.y + s) - p.y
