@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +50,7 @@ class Certifier:
         self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
         self._finding: Finding | None = None
         self._here: Neighbourhood | None = None
-        self._step: Vector | None = None
+        self._newton: Callable[[Vector], Vector] | None = None
 
     def _require_fitting_finder(self, *, sampled: bool) -> None:
         name = self._finder if isinstance(self._finder, str) else self._finder.name
@@ -88,12 +89,12 @@ class Certifier:
         finding: Finding,
         rng: np.random.Generator,
         here: Neighbourhood | None = None,
-        step: Vector | None = None,
+        newton: Callable[[Vector], Vector] | None = None,
     ) -> Certificate:
         """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured, and
         not even that if its neighbourhood is known."""
         known = copy.copy(self)
-        known._finding, known._finder, known._here, known._step = finding, "auto", here, step
+        known._finding, known._finder, known._here, known._newton = finding, "auto", here, newton
         return known(f, x, rng)
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
@@ -111,8 +112,9 @@ class Certifier:
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
             try:
-                beyond = self._step is not None and float(np.linalg.norm(self._step)) > certificate.radius
-                settled = not beyond and newton_contracts(here, self._step)  # beyond the ball it proves nothing
+                step = None if self._newton is None else self._newton(here.gradient()[0])
+                beyond = step is not None and float(np.linalg.norm(step)) > certificate.radius
+                settled = not beyond and newton_contracts(here, step)  # beyond the ball it proves nothing
             except BudgetExhausted:
                 settled = False
             if not settled:

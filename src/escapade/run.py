@@ -133,7 +133,7 @@ class Run:
         """The certificate of the last iterate, with the value there."""
         f = self.f.tagged("certificate", pin=True)
         if ending.finding is not None and (self.unit is None or ending.here is not None):
-            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, ending.here, ending.step)
+            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, ending.here, ending.newton)
         else:
             certificate = self.certifier(f, self.x, self.rng)
         certificate = replace(certificate, failure=self.failure)

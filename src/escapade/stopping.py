@@ -62,13 +62,18 @@ class Ending:
     stop: Stop
     finding: Finding | None = None
     here: Neighbourhood | None = None
-    step: Vector | None = None
-    """A step that should lead to the minimiser nearby."""
+    newton: Callable[[Vector], Vector] | None = None
+    """From the gradient there to a step that should lead to the minimiser nearby."""
 
     @classmethod
-    def of(cls, finding: Finding, here: Neighbourhood | None = None, step: Vector | None = None) -> Ending:
+    def of(
+        cls,
+        finding: Finding,
+        here: Neighbourhood | None = None,
+        newton: Callable[[Vector], Vector] | None = None,
+    ) -> Ending:
         """The ending at a point where no direction was found."""
-        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding, here, step)
+        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding, here, newton)
 
 
 class Rule(Protocol):

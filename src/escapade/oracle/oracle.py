@@ -114,7 +114,8 @@ class Oracle:
 
     def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
-        return self if self.pinned else Oracle(self._engine, purpose, self.batch, pin, self.unit)
+        same = self.pinned or (purpose == self.purpose and not pin)
+        return self if same else Oracle(self._engine, purpose, self.batch, pin, self.unit)
 
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
@@ -261,8 +262,7 @@ class Oracle:
 
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The values, NaN where one is missing, and why the first of those is."""
-        engine = self._engine
-        batch = () if self.batch is None else (self.batch.ids,)
+        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
         blocks, why, start, rows = [], "", 0, max(1, BLOCK_BYTES // (8 * stencil.d))

@@ -71,6 +71,12 @@ class Informed(Finder):
 
     name = "lanczos on the model"
 
+    def taught(self, model: Model) -> Model:
+        """The model, with all products of this finder."""
+        for u, product in self.pairs:
+            model.secant(u, product, 0.0, exact=True)
+        return model
+
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         free = self.free_direction(here, shift)
         if free is not None:
@@ -228,12 +234,9 @@ class Examiner:
         """The neighbourhood of p."""
         return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
 
-    def finding(self, finder: Informed, here: Neighbourhood, model: Model) -> Finding:
-        """The answer; the products behind it are fed to the model."""
+    def finding(self, finder: Informed, here: Neighbourhood) -> Finding:
+        """The answer; the products behind it are kept by the finder."""
         try:
             return finder.within(here, self.rng)
         except BudgetExhausted as stop:
             return finder.undecided(str(stop))
-        finally:
-            for u, product in finder.pairs:
-                model.secant(u, product, 0.0, exact=True)

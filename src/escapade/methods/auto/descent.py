@@ -134,16 +134,14 @@ class Descent:
 
         Queries: 2 for each direction asked for, at most 12
         """
-        t, ends = 2.75 * float(np.median(self.ask.long(p))), [-1, 0]
-        for _ in range(3):
-            values, vectors = self.model.spectrum
-            for end in tuple(ends):
-                value, v = float(values[end]), vectors[:, end]
-                seen = self.ask.curvature(p, v, t)[0]
-                if abs(seen - value) <= 0.3 * abs(value) + self.ask.curvtol:
-                    ends.remove(end)
-                else:
-                    self.model.along(v, seen)
+        t = 2.75 * float(np.median(self.ask.long(p)))
+        for end in (-1, 0):
+            for _ in range(3):
+                values, vectors = self.model.spectrum
+                seen = self.ask.curvature(p, vectors[:, end], t)[0]
+                if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
+                    break
+                self.model.bend(end, seen)
 
     def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
         """A better point than p, where the run is stuck, or creeps, though p is steep; or None.

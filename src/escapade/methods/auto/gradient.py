@@ -122,9 +122,9 @@ class Differences:
 
     def careful(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of forward differences whose diagonal is wrong by `doubt`, relatively: 2 sqrt(noise / that error)."""
-        wrong = self.doubt * (np.abs(diagonal) + self.curvtol)
         eta = self.eta(p.f)
-        return self._fit(p, gradient_steps(self.array(p.y), self.ones, eta, most=2 * np.sqrt(eta / wrong)))
+        most = np.sqrt(4 * eta / self.doubt / (np.abs(diagonal) + self.curvtol))
+        return self._fit(p, gradient_steps(self.array(p.y), self.ones, eta, most))
 
     def long(self, p: Point) -> Vector:
         """Steps of second differences."""

@@ -222,9 +222,10 @@ class _Run:
         here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
-        finding = self.examiner.finding(finder, here, model)
+        finding = self.examiner.finding(finder, here)
         if finding.direction is None:
-            return Ending.of(finding, here, model.newton(here.gradient()[0])), None
+            return Ending.of(finding, here, lambda g: finder.taught(model).newton(g)), None
+        finder.taught(model)
         return None, to_numpy(finding.direction).astype(np.float64)
 
     def _too_early(self, p: Point, here: Neighbourhood) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import idamax
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
@@ -150,6 +150,16 @@ class Model:
         values, vectors = np.linalg.eigh(self.B)
         return values, vectors
 
+    def bend(self, k: int, curvature: float) -> None:
+        """Make this the k-th eigenvalue of B; the eigenvectors stay."""
+        values, vectors = self.spectrum
+        if not abs(curvature) < HUGE:
+            return
+        self.B = self.B + (curvature - values[k]) * np.outer(vectors[:, k], vectors[:, k])
+        values = np.where(np.arange(len(values)) == k % len(values), curvature, values)
+        order = np.argsort(values)
+        self.spectrum = values[order], vectors[:, order]
+
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""
         values, vectors = self.spectrum
@@ -165,9 +175,9 @@ class Model:
 
     def newton(self, g: Vector) -> Vector:
         """The Newton step on |B|."""
-        L, indefinite = dpotrf(self.B, lower=1)
+        step: Vector
+        _, step, indefinite = dposv(self.B, -g, lower=1)
         if not indefinite:
-            step: Vector = -dpotrs(L, g, lower=1)[0]
             return step
         values, vectors = self.spectrum
         floor = 1e-8 * float(np.abs(values).max()) + 1e-300

@@ -60,9 +60,10 @@ class Abreast:
             if stuck or self._arrived(p, low):
                 finder = self.examiner.finder(model, 0.0, trusted=True)
                 here = self.examiner.look(finder, p)
-                finding = self.examiner.finding(finder, here, model)
+                finding = self.examiner.finding(finder, here)
+                model = finder.taught(model)
                 if finding.direction is None or self.examiner.attempts >= TRIES:
-                    return Ending.of(finding, here, model.newton(here.gradient()[0]))
+                    return Ending.of(finding, here, model.newton)
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False
             q, known = self._round(p, model, v if low <= -0.5 * self.ask.curvtol else None)
             if q is None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dposv, dtrtrs
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
@@ -25,15 +25,18 @@ WORTH = 1.0
 
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
-    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius: by Cholesky factors if B is positive definite, which is a
-    tenth of the price of eigenvectors; and inside the region the scale does not matter."""
-    shift, L, indefinite = 0.0, *dpotrf(B.T, lower=1, clean=0)  # B is symmetric, and B.T as LAPACK likes it
+    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius.
+
+    If B is positive definite Cholesky factors will do, a tenth of the price of eigenvectors; and inside the region the
+    scale does not matter.
+    """
+    shift, (L, s, indefinite) = 0.0, dposv(B.T, -g, lower=1)  # B is symmetric, and B.T as LAPACK likes it
     if not indefinite:
-        s: Vector = -dpotrs(L, g, lower=1)[0]
         z = s / scale
         length = norm2(z)
         if length <= (1 + EDGE) * radius:
-            return s * min(1.0, radius / length) if length > 0 else s
+            step: Vector = s * min(1.0, radius / length) if length > 0 else s
+            return step
         shift, indefinite = _more(L, z / scale, length, radius), not math.isfinite(length)
     M, c = scale[:, None] * B * scale, scale * g
     on_edge = None if indefinite else _on_edge(M, c, radius, shift)
@@ -46,10 +49,9 @@ def _on_edge(M: Matrix, c: Vector, radius: float, shift: float) -> Vector | None
     for _ in range(20):
         shifted = M.copy()
         shifted.flat[:: len(c) + 1] += shift
-        L, failed = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+        L, z, failed = dposv(shifted.T, -c, lower=1, overwrite_a=1)
         if failed:
             return None
-        z = -dpotrs(L, c, lower=1)[0]
         length = norm2(z)
         if not math.isfinite(length):
             return None
