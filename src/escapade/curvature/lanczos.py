@@ -97,7 +97,7 @@ class Process:
     def lowest(self) -> tuple[Vector, float]:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = self.ritz()
-        v = self.products.metric * (self.basis.T @ z[:, 0])
+        v = self.products.direction(self.basis.T @ z[:, 0])
         length = float(np.linalg.norm(v))
         return v / length, float(theta[0]) / length**2 - self.delta
 
@@ -207,7 +207,7 @@ class _Attempt:
         if suspect is not None:
             return suspect
         softest = first.basis.T @ first.ritz()[1][:, :SOFTEST]
-        if not self.products.steady(self.products.metric[:, None] * softest):
+        if not self.products.steady(self.products.direction(softest)):
             return self._stuck(first, noise, math.inf, limits)
         error = self.products.noise() + self.products.truncation(*first.critical())
         r = limits.fewest(first.bound(0.0, error))

@@ -67,6 +67,10 @@ class Products:
         step = self._typical if v is None else 1 / norm2(v / self.here.steps)
         return factor * step * min(math.sqrt(self.here.d), 8.0)
 
+    def direction(self, q: Vector) -> Vector:
+        """P q: the direction in y that q (or each column of it) stands for."""
+        return (self.metric * q.T).T
+
     @cached_property
     def _typical(self) -> float:
         return float(np.median(self.here.steps / self.metric))

@@ -15,7 +15,6 @@ from escapade.methods.auto.gradient import Differences, Point
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
-from escapade.methods.auto.shaped import preconditioner
 from escapade.methods.auto.step import trust_region_step
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
@@ -169,8 +168,7 @@ def test_preconditioned_lanczos_never_certifies_a_saddle(seed):
     problem = OffAxis(d=15, seed=seed, negative=-0.2)
     hidden = np.eye(15) * (1 + seed)
     for B in (hidden, problem.A, -problem.A, np.diag(10.0 ** rng.uniform(-4, 4, 15))):
-        P, lowest = preconditioner(Model(B), 0.1, 0.0)
-        finder = Informed(delta=0.1, P=P, lowest=lowest, trusted=True)
+        finder = Informed(delta=0.1, model=Model(B), trusted=True)
         finding = finder(Oracle.of(problem, vectorized=True), np.zeros(15), rng)
         assert not finding.certified
         if finding.found:
@@ -182,9 +180,8 @@ def test_a_model_that_is_right_makes_the_certificate_cheap():
     problem = OffAxis(d=40, seed=0, negative=0.5)
     counts = []
     for B, off in ((problem.A, 0.0), (problem.A, 1.0)):
-        P, lowest = preconditioner(Model(B), 0.1, off)
         f = Oracle.of(problem, vectorized=True)
-        assert Informed(delta=0.1, P=P, lowest=lowest)(f, np.zeros(40), np.random.default_rng(0)).certified
+        assert Informed(delta=0.1, model=Model(B), off=off)(f, np.zeros(40), np.random.default_rng(0)).certified
         counts.append(f.ledger.queries)
     assert counts[0] < 0.7 * counts[1]
 
@@ -395,10 +392,9 @@ def test_a_model_that_hides_a_direction_does_not_hide_it_from_the_certificate():
     Q = random_rotation(20, rng)
     values = np.concatenate([[-0.3], rng.uniform(0.5, 2.0, 19)])
     A, lie = (Q * values) @ Q.T, (Q * np.abs(values)) @ Q.T
-    P, lowest = preconditioner(Model(lie), 0.1, 0.0)
     for trusted in (True, False):
         for seed in range(20):
-            finder = Informed(delta=0.1, P=P, lowest=lowest, trusted=trusted)
+            finder = Informed(delta=0.1, model=Model(lie), trusted=trusted)
             f = Oracle.of(lambda x: float(x @ A @ x) / 2)
             assert finder(f, np.zeros(20), np.random.default_rng(seed)).found
 
@@ -448,3 +444,31 @@ def test_what_is_known_of_one_matrix_is_not_said_of_the_next():
     assert model.top == 1e6
     assert model.lowest()[0] == -3.0
     assert model.units is not None
+
+
+def test_where_the_model_is_wrong_an_uneven_diagonal_makes_the_certificate_cheap():
+    """A separable function: its Hessian is the diagonal that was seen."""
+    curvatures = np.linspace(0.02, 2.0, 60)
+    f = Oracle.of(lambda x: float(x**2 @ curvatures) / 2)
+    wrong = Model(random_rotation(60, np.random.default_rng(0)) @ np.diag(curvatures))
+    wrong.B = (wrong.B + wrong.B.T) / 2 + 2 * np.eye(60)
+    finding = Informed(delta=0.01, model=wrong)(f, np.zeros(60), np.random.default_rng(0))
+    assert finding.certified
+    assert finding.curvature.lower <= 0.02 <= finding.curvature.upper + 1e-9
+    assert f.ledger.queries < 8 * 61
+
+
+@pytest.mark.parametrize("low", [-0.011, -0.02])
+def test_an_uneven_diagonal_hides_no_direction(low):
+    """The same Hessian, but for one direction across all coordinates that curves down."""
+    curvatures, rng = np.linspace(0.02, 2.0, 40), np.random.default_rng(1)
+    for seed in range(40):
+        u = rng.standard_normal(40)
+        u /= np.linalg.norm(u)
+        H = np.diag(curvatures)
+        H -= np.outer(u, u) / float(u @ (u / curvatures))  # singular along H^-1 u ...
+        values, vectors = np.linalg.eigh(H)
+        H += (low - values[0]) * np.outer(vectors[:, 0], vectors[:, 0])  # ... and now curved down there
+        f = Oracle.of(lambda x, H=H: float(x @ H @ x) / 2)
+        finding = Informed(delta=0.01, model=Model(np.eye(40)))(f, np.zeros(40), np.random.default_rng(seed))
+        assert not finding.certified

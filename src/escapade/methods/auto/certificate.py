@@ -62,20 +62,21 @@ class Informed(Finder):
     directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
-    P: Matrix
-    lowest: float = np.inf
-    """The smallest eigenvalue that the model leads to expect."""
+    model: Model
+    off: float = 0.0
+    """How much the last secants contradicted it."""
     trusted: bool = False
     """Whether the model has just been tried and found right."""
     pairs: list[tuple[Vector, Vector]] = field(default_factory=list)
 
     name = "lanczos on the model"
 
-    def taught(self, model: Model) -> Model:
+    def taught(self) -> Model:
         """The model, with all products of this finder."""
         for u, product in self.pairs:
-            model.secant(u, product, 0.0, exact=True)
-        return model
+            self.model.secant(u, product, 0.0, exact=True)
+        self.pairs.clear()
+        return self.model
 
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         free = self.free_direction(here, shift)
@@ -89,7 +90,8 @@ class Informed(Finder):
 
     def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> Finding | None:
         """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
-        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=self.P, pairs=self.pairs)
+        P = preconditioner(self.model, self.off, here.diagonal()[0], self.delta)
+        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs)
         products.glances, products.failure = rng.standard_normal((GLANCES, here.d)), RARELY * self.failure
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
@@ -107,7 +109,7 @@ class Informed(Finder):
         balance.
         """
         here, limits = products.here, Shares(products.here.d, self.failure, 2)
-        room = limits.threshold(2) * (self.delta + (max(self.lowest, 0.0) if self.trusted else 0.0))
+        room = limits.threshold(2) * (self.delta + (max(self.model.lowest()[0], 0.0) if self.trusted else 0.0))
         odd, noise = here.third_derivative() * products.reach(1.0) / 2, products.noise()
         products.shrink = float(np.clip(np.sqrt(noise / (odd + 1e-300)), SHORTEST, 1.0))
         products.odd = odd * products.shrink
@@ -122,7 +124,7 @@ class Informed(Finder):
         finding, done = self._advance(first, noise + products.odd, limits.threshold(limits.aim))
         if done:
             return finding
-        if not products.steady(self._softest(first)):
+        if not products.steady(self._softest(products, first)):
             return None
         error = products.noise() + products.truncation(*first.critical())
         enough = limits.threshold(limits.aim)
@@ -158,12 +160,12 @@ class Informed(Finder):
         reason = f"{len(self.pairs)} {kind} products from {counted(r, 'start')}, product error at most {error:.2g}"
         return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
-    def _softest(self, process: Process) -> Matrix:
+    def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
-        vectors = self.P @ (process.basis.T @ process.ritz()[1][:, :SOFTEST])
-        missing = min(SOFTEST - vectors.shape[1], len(self.P))
+        vectors = products.direction(process.basis.T @ process.ritz()[1][:, :SOFTEST])
+        missing = min(SOFTEST - vectors.shape[1], len(products.P))
         if missing > 0:
-            vectors = np.concatenate([vectors, np.linalg.eigh(self.P)[1][:, -missing:]], axis=1)
+            vectors = np.concatenate([vectors, np.linalg.eigh(products.P)[1][:, -missing:]], axis=1)
         return vectors
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
@@ -204,7 +206,7 @@ class Informed(Finder):
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = process.ritz()
-        v = self.P @ (process.basis.T @ z[:, 0])
+        v = process.products.direction(process.basis.T @ z[:, 0])
         length = norm2(v)
         return v / length, float(theta[0]) / length**2 - self.delta
 
@@ -226,9 +228,10 @@ class Examiner:
         """
         self.attempts += 1
         share = 0.9 if self.attempts == 1 else 0.6 / (math.pi * (self.attempts - 1)) ** 2
-        P, lowest = preconditioner(model, self.ask.curvtol, off)
         failure = share * self.failure
-        return Informed(delta=self.ask.curvtol, failure=failure, noise=self.noise, P=P, lowest=lowest, trusted=trusted)
+        return Informed(
+            delta=self.ask.curvtol, failure=failure, noise=self.noise, model=model, off=off, trusted=trusted
+        )
 
     def look(self, finder: Informed, p: Point) -> Neighbourhood:
         """The neighbourhood of p."""

@@ -224,8 +224,8 @@ class _Run:
             return None, None
         finding = self.examiner.finding(finder, here)
         if finding.direction is None:
-            return Ending.of(finding, here, lambda g: finder.taught(model).newton(g)), None
-        finder.taught(model)
+            return Ending.of(finding, here, lambda g: finder.taught().newton(g)), None
+        finder.taught()
         return None, to_numpy(finding.direction).astype(np.float64)
 
     def _too_early(self, p: Point, here: Neighbourhood) -> bool:

@@ -61,7 +61,7 @@ class Abreast:
                 finder = self.examiner.finder(model, 0.0, trusted=True)
                 here = self.examiner.look(finder, p)
                 finding = self.examiner.finding(finder, here)
-                model = finder.taught(model)
+                model = finder.taught()
                 if finding.direction is None or self.examiner.attempts >= TRIES:
                     return Ending.of(finding, here, model.newton)
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False

@@ -17,22 +17,34 @@ from .model import Matrix, Model
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
 
+UNEVEN = 4.0
+"""Curvatures along the coordinates that differ by less are as good as equal."""
+
+WRONG = 0.1
+"""How wrong the diagonal of a model that is used may be, relatively and on average."""
+
 GLANCES = 8
 """Random directions along which the error of a product is seen, where that costs less than another product."""
 
 
-def preconditioner(model: Model, delta: float, off: float) -> tuple[Matrix, float]:
-    """(|B| + delta)^(-1/2), B the model, with one as its largest eigenvalue; and the smallest eigenvalue of B.
+def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> Matrix:
+    """(|B| + delta)^(-1/2), with one as its largest eigenvalue, for what is best known of the Hessian.
 
-    A model that its last secants contradicted by more than most the spread of its own eigenvalues is no better
-    than none.
+    That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
+    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing.
     """
     values, vectors = model.spectrum
-    if off > 0.5 * float(np.std(values)) / float(np.sqrt(np.mean(values**2)) + delta):
-        return np.eye(len(values)), float(values[0])
-    root = 1 / np.sqrt(np.where(values > -delta / 2, values, np.abs(values)) + delta)
-    root = np.maximum(root / root.max(), FLATTEST)
-    return (vectors * root) @ vectors.T, float(values[0])
+    wrong = float(np.mean(np.abs(model.diagonal - diagonal) / (np.abs(diagonal) + delta)))
+    uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
+    if off > 0.5 * float(np.std(values)) / float(np.sqrt(np.mean(values**2)) + delta) or (wrong > WRONG and uneven):
+        return np.diag(_shrunk(diagonal, delta)) if uneven else np.eye(len(diagonal))
+    return (vectors * _shrunk(values, delta)) @ vectors.T
+
+
+def _shrunk(curvatures: Vector, delta: float) -> Vector:
+    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
+    shrunk: Vector = np.maximum(root / root.max(), FLATTEST)
+    return shrunk
 
 
 @dataclass
@@ -50,6 +62,10 @@ class Shaped(Products):
     """Independent normal vectors, as rows."""
     failure: float = 0.0
     """The probability with which they may all miss an error."""
+
+    def direction(self, q: Vector) -> Vector:
+        """P q."""
+        return self.P @ q
 
     def reach(self, factor: float, v: Vector | None = None) -> float:
         """How far mixed differences step: usually, and along v."""
