@@ -1,6 +1,9 @@
 """What every test run needs."""
 
+import os
 import signal
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two test processes on two cores; before NumPy is imported
 
 
 def pytest_configure() -> None:

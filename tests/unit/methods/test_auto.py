@@ -15,7 +15,7 @@ from escapade.methods.auto.gradient import Differences, Point
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
-from escapade.methods.auto.step import trust_region_step
+from escapade.methods.auto.quadratic import trust_region_step
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
 from escapade.stopping import Stop

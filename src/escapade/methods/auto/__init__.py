@@ -1,4 +1,4 @@
-"""`method="auto"`, in parts: poll, gradient, model, step, descent, probe, escape, certificate."""
+"""`method="auto"`, in parts: poll, gradient, model (dense or limited), step, descent, probe, escape, certificate."""
 
 from __future__ import annotations
 
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "auto"]
 
-LARGE = 1000
-"""Beyond this dimension a dense model, and its eigenvectors at every step, cost more than they save."""
-
 
 def auto(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Method, dict[str, float]]:
-    """The default method on what the user asked for, with nothing estimated beforehand; L-BFGS-B, wrapped so that it
-    leaves saddles and ends with a certificate, where a dense model is too large."""
-    if x.shape[0] > LARGE:
-        from ..presets import scipy_escaping  # which may list this preset
-
-        return scipy_escaping(f, x, rng, goal, solver="L-BFGS-B")
+    """The default method on what the user asked for, with nothing estimated beforehand."""
     return Auto(epsilon=goal.gtol, delta=goal.curvtol, failure=goal.failure, noise=goal.noise, prefer=goal.prefer), {}

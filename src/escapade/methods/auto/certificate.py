@@ -22,7 +22,8 @@ from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .gradient import Differences, Point
-from .model import Matrix, Model
+from .model import Model
+from .quadratic import Matrix
 from .shaped import GLANCES, Shaped, preconditioner
 
 EXTRA = 2
@@ -163,10 +164,8 @@ class Informed(Finder):
     def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
         vectors = products.direction(process.basis.T @ process.ritz()[1][:, :SOFTEST])
-        missing = min(SOFTEST - vectors.shape[1], len(products.P))
-        if missing > 0:
-            vectors = np.concatenate([vectors, np.linalg.eigh(products.P)[1][:, -missing:]], axis=1)
-        return vectors
+        missing = max(SOFTEST - vectors.shape[1], 0)
+        return np.concatenate([vectors, self.model.spectrum[1][:, :missing]], axis=1)
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding | None, bool]:
         """Run until the first term is out of the way, or a Ritz value shows a direction: (finding or None, True)."""

@@ -12,6 +12,7 @@ from ..._array import epsilon, norm2
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
+from .limited import diagonal_model
 from .model import Model
 from .polish import MOST, polish
 from .step import Region, Tried
@@ -73,7 +74,7 @@ class Descent:
 
     def restart(self, diagonal: Vector) -> None:
         """A new, convex model."""
-        self.model = Model.diagonal_of(np.maximum(np.abs(diagonal), self.ask.curvtol))
+        self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
         self.region.radius = 0.01
 
     def __call__(self, p: Point) -> Point | None:

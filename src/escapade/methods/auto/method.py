@@ -18,6 +18,7 @@ from .certificate import Examiner
 from .descent import Descent
 from .escape import Line, leave
 from .gradient import FEW, Differences, Point
+from .limited import diagonal_model
 from .model import Model
 from .poll import poll
 from .probe import AGREED, probe
@@ -161,8 +162,7 @@ class _Run:
         self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
         self.drop = max(self.drop, p.f - line.f)
         self.descent.steps = self.descent.polished = 0
-        if math.isfinite(line.curvature):
-            self.descent.model.along(v, line.curvature)
+        self.descent.model.along(v, line.curvature)
         return line
 
     def _first_look(self, p: Point) -> Vector | None:
@@ -174,21 +174,20 @@ class _Run:
         low, v = descent.model.lowest_scaled()
         if low > -FAINT[0] or descent.model.gain(p.g) > FAINT[1] * (1 + abs(p.f)):
             return None
-        t = float(np.linalg.norm(p.h * v))
-        return v if ask.curvature(p, v, t)[0] <= -0.5 * ask.curvtol else None
+        return v if ask.curvature(p, v, norm2(p.h * v))[0] <= -0.5 * ask.curvtol else None
 
     def _look_around(self, p: Point, diagonal: Vector | None) -> Vector | None:
         """Poll the coordinates of a point that may be stationary; the first that curves down, if one does."""
         descent, gtol = self.descent, self.settings.epsilon
         seen = poll(self.ask, p, diagonal, self.axis + 1, gtol)
         if diagonal is None:
-            descent.model = Model.diagonal_of(seen.diagonal)
+            descent.model = diagonal_model(seen.diagonal)
         was, self.axis = self.axis, seen.axis
         if seen.axis >= 0:
             way: Vector = np.eye(1, self.ask.d, seen.axis)[0]
             return way
         if seen.calm:
-            descent.model.B = descent.model.B + np.diag(seen.diagonal - descent.model.diagonal)
+            descent.model.shift(seen.diagonal - descent.model.diagonal)
         if seen.stationary and (seen.off <= AGREED or (seen.calm and was >= 0)):  # the model has been tried
             self.suspect, self.mark = False, min(self.mark, p.f)
         descent.region.radius = max(descent.region.radius, 0.1)
@@ -215,17 +214,17 @@ class _Run:
 
     def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
         """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
-        model, off = self.descent.model, self.descent.off
+        off = self.descent.off
         if self.descent.offs:
             self.descent.mend(p)
-        finder = self.examiner.finder(model, off, trusted=not self.suspect and off < AGREED)
+        finder = self.examiner.finder(self.descent.model, off, trusted=not self.suspect and off < AGREED)
         here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
         finding = self.examiner.finding(finder, here)
         if finding.direction is None:
             return Ending.of(finding, here, lambda g: finder.taught().newton(g)), None
-        finder.taught()
+        self.descent.model = finder.taught()
         return None, to_numpy(finding.direction).astype(np.float64)
 
     def _too_early(self, p: Point, here: Neighbourhood) -> bool:

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import idamax
 from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-
-Matrix = NDArray[np.float64]
+from .quadratic import Matrix, trust_region_step
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
@@ -37,7 +35,8 @@ HUGE = 1e100
 class Model:
     """f(x + s) ≈ f + g's + s'Bs/2."""
 
-    B: Matrix
+    B: Any
+    """A matrix, or what stands for one."""
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
 
@@ -55,11 +54,17 @@ class Model:
     @property
     def diagonal(self) -> Vector:
         """The diagonal of B."""
-        return self.B.diagonal().copy()
+        own: Vector = self.B.diagonal().copy()
+        return own
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """The mean of the eigenvalues of B, and of their squares."""
+        return float(np.trace(self.B)) / len(self.B), float(np.vdot(self.B, self.B)) / len(self.B)
 
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""
-        return float(g @ s + s @ self.B @ s / 2)
+        return float(g @ s + s @ (self.B @ s) / 2)
 
     def secant(self, s: Vector, y: Vector, error: float, *, exact: bool = False) -> float:
         """SR1: B + rr' / r's with r = y - Bs, where that is safe; else BFGS, or the curvature along s alone. If y is as
@@ -76,17 +81,11 @@ class Model:
         if size <= error or top == 0.0 or not top < HUGE:
             return 0.0
         if exact:
-            v, r = s / length, r / length
-            half = _outer(r - 0.5 * float(v @ r) * v, v)
-            changed = self.B + half
-            changed += half.T
-            self.B = changed
+            self._agree(s / length, r / length)
         elif abs(slope := float(r @ s)) > 1e-8 * size * length and self._believable(r, s, y, top):
-            changed = _outer(r, r / slope)
-            changed += self.B
-            self.B = changed
+            self._correct(r, slope)
         elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
-            self.B = self.B + np.outer(y, y / float(s @ y)) - np.outer(Bs, Bs / float(s @ Bs))
+            self._add((1 / float(s @ y), y), (-1 / float(s @ Bs), Bs))
         else:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
@@ -126,13 +125,13 @@ class Model:
 
     def _residual(self, s: Vector, y: Vector) -> Vector:
         """y - Bs; a first guess gives way to a multiple of the identity where that fits better."""
-        r = y - self.B @ s
+        r: Vector = y - self.B @ s
         if self.fresh:
-            diagonal = np.abs(np.diag(self.B))
+            diagonal = np.abs(self.diagonal)
             self.fresh, typical = False, float(np.median(diagonal))
             alike = float(diagonal.max()) <= SPREAD * float(diagonal.min())
             if alike and float(np.linalg.norm(y - typical * s)) < 0.8 * float(np.linalg.norm(r)):
-                self.B = typical * np.eye(len(s))
+                self._even(typical)
                 r = y - typical * s
         return r
 
@@ -142,7 +141,7 @@ class Model:
             return
         unit = self.units
         w = v if unit is None else v / unit**2 / float(np.sum((v / unit) ** 2))
-        self.B = self.B + (curvature - float(v @ self.B @ v)) * np.outer(w, w)
+        self._add((curvature - float(v @ (self.B @ v)), w))
 
     @cached_property
     def spectrum(self) -> tuple[Vector, Matrix]:
@@ -155,7 +154,7 @@ class Model:
         values, vectors = self.spectrum
         if not abs(curvature) < HUGE:
             return
-        self.B = self.B + (curvature - values[k]) * np.outer(vectors[:, k], vectors[:, k])
+        self._add((curvature - values[k], vectors[:, k]))
         values = np.where(np.arange(len(values)) == k % len(values), curvature, values)
         order = np.argsort(values)
         self.spectrum = values[order], vectors[:, order]
@@ -187,6 +186,49 @@ class Model:
     def gain(self, g: Vector) -> float:
         """What a Newton step on |B| would gain."""
         return -float(g @ self.newton(g)) / 2
+
+    def step(self, g: Vector, radius: float, scale: Vector) -> Vector:
+        """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
+        return trust_region_step(self.B, g, radius, scale)
+
+    def shape(self, delta: float, flattest: float) -> Any:
+        """(|B| + delta)^(-1/2), with one as its largest eigenvalue and this as its smallest, at least."""
+        values, vectors = self.spectrum
+        return (vectors * shrunk(values, delta, flattest)) @ vectors.T
+
+    # How B changes
+
+    def shift(self, change: Vector) -> None:
+        """Add this to the diagonal of B."""
+        self.B = self.B + np.diag(change)
+
+    def _even(self, curvature: float) -> None:
+        """Forget all but this curvature."""
+        self.B = curvature * np.eye(len(self.B))
+
+    def _add(self, *terms: tuple[float, Vector]) -> None:
+        """B + c ww' for each of these."""
+        self.B = self.B + sum(c * np.outer(w, w) for c, w in terms)
+
+    def _correct(self, r: Vector, slope: float) -> None:
+        """B + rr' / slope."""
+        changed = _outer(r, r / slope)
+        changed += self.B
+        self.B = changed
+
+    def _agree(self, v: Vector, r: Vector) -> None:
+        """The least change of B that changes Bv by r, for a unit vector v."""
+        half = _outer(r - 0.5 * float(v @ r) * v, v)
+        changed = self.B + half
+        changed += half.T
+        self.B = changed
+
+
+def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
+    """1 / sqrt(|curvature| + delta), beside the largest of them, but no smaller than this."""
+    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
+    least: Vector = np.maximum(root / root.max(), flattest)
+    return least
 
 
 def _outer(a: Vector, b: Vector) -> Matrix:

@@ -17,7 +17,8 @@ from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...oracle import central, pairs
 from .gradient import Differences, Point, assembled
-from .model import Matrix, Model
+from .model import Model
+from .quadratic import Matrix
 
 MOST = 20
 """Up to this dimension all second differences cost no more than a certificate."""

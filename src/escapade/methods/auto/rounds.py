@@ -21,8 +21,8 @@ from ...trace import Iterate, Move
 from ..base import Iterates
 from .certificate import Examiner
 from .gradient import Differences, Point, assembled
+from .limited import diagonal_model
 from .model import Model
-from .step import trust_region_step
 
 WIDE = 300
 """Up to this dimension a round asks for all second differences; beyond, for the gradient, and SR1 keeps the model."""
@@ -53,7 +53,7 @@ class Abreast:
 
     def go(self, p: Point) -> Iterates:
         """From the start to an ending."""
-        model = self._look(p, Model(np.eye(self.ask.d)))
+        model = self._look(p, diagonal_model(np.ones(self.ask.d)))
         stuck = False
         while True:
             low, v = model.lowest()
@@ -94,7 +94,7 @@ class Abreast:
         Queries: 5, 18 more where the model curves down, and those of `_look`
         """
         ask = self.ask
-        steps = [trust_region_step(model.B, p.g, self.radius * r, p.scale) for r in RADII]
+        steps = [model.step(p.g, self.radius * r, p.scale) for r in RADII]
         if v is not None:
             reach = float(np.linalg.norm(p.scale * v))
             steps += [sign * t * reach * v for t in LENGTHS for sign in (1.0, -1.0)]
@@ -139,7 +139,7 @@ class Abreast:
             if d <= WIDE:
                 return Model(assembled(values[2 * d + 1 :], plus, p.f, diagonal, h))
             if before is None:
-                return Model.diagonal_of(diagonal)
+                return diagonal_model(diagonal)
             model.secant(p.y - before.y, p.g - before.g, ask.blur(p) + ask.blur(before))
             return model
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaincinv
@@ -12,7 +14,8 @@ from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from ...oracle import gathered
-from .model import Matrix, Model
+from .limited import Shape
+from .model import Model, shrunk
 
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
@@ -27,31 +30,27 @@ GLANCES = 8
 """Random directions along which the error of a product is seen, where that costs less than another product."""
 
 
-def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> Matrix:
-    """(|B| + delta)^(-1/2), with one as its largest eigenvalue, for what is best known of the Hessian.
+def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> Any:
+    """(|B| + delta)^(-1/2), of norm one, for what is best known of the Hessian.
 
     That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
     the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing.
     """
-    values, vectors = model.spectrum
     wrong = float(np.mean(np.abs(model.diagonal - diagonal) / (np.abs(diagonal) + delta)))
     uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
-    if off > 0.5 * float(np.std(values)) / float(np.sqrt(np.mean(values**2)) + delta) or (wrong > WRONG and uneven):
-        return np.diag(_shrunk(diagonal, delta)) if uneven else np.eye(len(diagonal))
-    return (vectors * _shrunk(values, delta)) @ vectors.T
-
-
-def _shrunk(curvatures: Vector, delta: float) -> Vector:
-    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
-    shrunk: Vector = np.maximum(root / root.max(), FLATTEST)
-    return shrunk
+    mean, square = model.moments
+    spread = math.sqrt(max(square - mean**2, 0.0)) / (math.sqrt(square) + delta)
+    if off > 0.5 * spread or (wrong > WRONG and uneven):
+        return Shape.of(shrunk(diagonal, delta, FLATTEST) if uneven else np.ones(len(diagonal)))
+    return model.shape(delta, FLATTEST)
 
 
 @dataclass
 class Shaped(Products):
     """q -> P (H - shift) P q, P a matrix; what the products showed is kept for the model."""
 
-    P: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    P: Any = None
+    """A matrix, or what stands for one."""
     pairs: list[tuple[Vector, Vector]] = field(default_factory=list)
     """Unit vectors u, and Hu."""
     shrink: float = 1.0
@@ -65,7 +64,8 @@ class Shaped(Products):
 
     def direction(self, q: Vector) -> Vector:
         """P q."""
-        return self.P @ q
+        v: Vector = self.P @ q
+        return v
 
     def reach(self, factor: float, v: Vector | None = None) -> float:
         """How far mixed differences step: usually, and along v."""
@@ -93,8 +93,8 @@ class Shaped(Products):
 
         Queries: 32
         """
-        here, v = self.here, self.P @ q
-        ways = self.glances @ self.P
+        here, v = self.here, self.direction(q)
+        ways = self.direction(self.glances.T).T
         t, *u = (super(Shaped, self).reach(self.factor, way) for way in (v, *ways))
         t *= here.far  # at the product's own step its even errors would be those of the differences
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
@@ -108,20 +108,22 @@ class Shaped(Products):
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
-        v = self.P @ q
+        v = self.direction(q)
         length = norm2(v)
         super().saw(odd / length, v / length, factor)
 
     def _mixed(self, q: Vector, *factors: float) -> list[Vector]:
-        v = self.P @ q
+        v = self.direction(q)
         length = norm2(v)
         products = super()._mixed(v / length, *factors)
         return [length * product for product in products]
 
     def _finish(self, product: Vector, q: Vector | None) -> Vector:
         if q is None:
-            return self.P @ product
-        v = self.P @ q
+            back: Vector = self.P.T @ product
+            return back
+        v = self.direction(q)
         length = norm2(v)
         self.pairs.append((v / length, product / length))
-        return self.P @ (product - self.shift * v)
+        image: Vector = self.P.T @ (product - self.shift * v)
+        return image

@@ -6,87 +6,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dtrtrs
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
 from .escape import parabola
 from .gradient import Differences, Point
-from .model import Matrix, Model
+from .model import Model
 
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
 
-EDGE = 1e-6
-"""How much a step may be too long, relatively, before it is shortened; then it is cut."""
-
 WORTH = 1.0
 """A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
-
-
-def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
-    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius.
-
-    If B is positive definite Cholesky factors will do, a tenth of the price of eigenvectors; and inside the region the
-    scale does not matter.
-    """
-    shift, (L, s, indefinite) = 0.0, dposv(B.T, -g, lower=1)  # B is symmetric, and B.T as LAPACK likes it
-    if not indefinite:
-        z = s / scale
-        length = norm2(z)
-        if length <= (1 + EDGE) * radius:
-            step: Vector = s * min(1.0, radius / length) if length > 0 else s
-            return step
-        shift, indefinite = _more(L, z / scale, length, radius), not math.isfinite(length)
-    M, c = scale[:, None] * B * scale, scale * g
-    on_edge = None if indefinite else _on_edge(M, c, radius, shift)
-    return scale * (_by_eigenvectors(M, c, radius) if on_edge is None else on_edge)
-
-
-def _on_edge(M: Matrix, c: Vector, radius: float, shift: float) -> Vector | None:
-    """The minimiser of c'z + z'Mz/2 on |z| = radius for a positive definite M, by Newton's method on 1/|z|."""
-    z: Vector = c
-    for _ in range(20):
-        shifted = M.copy()
-        shifted.flat[:: len(c) + 1] += shift
-        L, z, failed = dposv(shifted.T, -c, lower=1, overwrite_a=1)
-        if failed:
-            return None
-        length = norm2(z)
-        if not math.isfinite(length):
-            return None
-        if length <= (1 + EDGE) * radius:
-            return z * min(1.0, radius / length) if length > 0 else z
-        shift += _more(L, z, length, radius)
-    return z
-
-
-def _more(L: Matrix, z: Vector, length: float, radius: float) -> float:
-    """The Newton step of the shift, with L the factor that led to z, of this length."""
-    w = dtrtrs(L, z, lower=1)[0]
-    return length**2 / float(w @ w) * (length - radius) / radius
-
-
-def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
-    """The same for any M, the hard case included."""
-    values, vectors = np.linalg.eigh(M)
-    c = vectors.T @ c
-    tiny = 1e-100 * (1.0 + float(np.linalg.norm(c)))
-
-    def z(shift: float) -> Vector:
-        return -c / np.maximum(values + shift, tiny)
-
-    floor = max(0.0, -float(values[0]))
-    low, high = floor, floor + float(np.linalg.norm(c)) / radius + 1e-300
-    edge = z(floor + 1e-12 * (abs(values).max() + floor))
-    if np.linalg.norm(edge) < radius and values[0] <= 0:  # the hard case: along the lowest eigenvector
-        missing = math.sqrt(radius**2 - float(edge @ edge))
-        edge[0] += math.copysign(missing, edge[0])
-        return vectors @ edge
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.linalg.norm(z(middle)) > radius else (low, middle)
-    return vectors @ z(high)
 
 
 @dataclass
@@ -119,7 +50,7 @@ class Region:
         self.radius = min(self.radius, self.longest)
         units = model.units
         scale = p.scale if units is None else units * float(np.median(p.scale / units))
-        s = trust_region_step(model.B, p.g, self.radius, scale)
+        s = model.step(p.g, self.radius, scale)
         s = ask.host(p.y + s) - p.y
         tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
         edge = norm2(s / scale) > 0.9 * self.radius
