@@ -22,6 +22,9 @@ TABLE_POINTS = 9
 SPACING = 0.1837
 """Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
 
+TOLD = 4
+"""So many differences that are multiples of the least one tell that values have a unit."""
+
 CLOSER = 1e-3
 """Values this much closer together show the same noise, but not the same structure of f."""
 
@@ -76,8 +79,9 @@ def quantum(values: NDArray[np.float64], floor: float) -> float | None:
         return None
     for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
         count = part * gaps / np.min(gaps)
-        off = np.abs(count - np.round(count)) > 0.01
-        if not np.any(off[count < 1e4]):
+        count = count[count < 1e4]
+        whole = np.abs(count - np.round(count)) <= 0.01
+        if np.all(whole) and len(count) > TOLD:  # a few may be whole by chance
             return float(np.min(gaps))
     return None
 

@@ -81,3 +81,10 @@ def test_check_noise():
     for bad in ("none", True, -1e-9, math.nan, math.inf, [1.0]):
         with pytest.raises(InvalidSetting, match="noise="):
             check_noise(bad)
+
+
+def test_a_few_differences_that_are_whole_by_chance_are_no_unit():
+    """Values around the minimum of Rosenbrock's function: the least difference, 35 of it, and much larger ones."""
+    values = np.cumsum([0.0, 4.4e-11, 35 * 4.4e-11, *(1e-6 * np.sqrt([2, 3, 5, 7, 11, 13]))])
+    assert noise.quantum(values, 1e-20) is None
+    assert noise.quantum(4.4e-11 * np.cumsum([0, 1, 35, 7, 3, 3, 1, 12, 8]), 1e-20) == pytest.approx(4.4e-11)
