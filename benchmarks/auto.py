@@ -4,6 +4,7 @@ python benchmarks/auto.py octopus [seeds]     from the origin, coordinates permu
 python benchmarks/auto.py cubic [seeds]       from the origin, plain and rotated
 python benchmarks/auto.py offaxis [seeds]     saddles that no coordinate leaves (default 20 seeds)
 python benchmarks/auto.py robust              what else a solver meets, one run each
+python benchmarks/auto.py large [d]           thousands of variables, one run each (default 1,500)
 python benchmarks/auto.py                     all of them
 
 BFGS starts from a nudge of 1e-3, for at the saddle it stops; neither it nor Powell certifies anything. "reached" counts
@@ -14,8 +15,10 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,12 +166,56 @@ def robust() -> None:
         print(f"| {name} | {result.nfev:,} | {result.success} | {result.stop.name} | {result.fun:.6g} |", flush=True)
 
 
+def rosenbrocks(X: np.ndarray) -> np.ndarray:
+    """Valleys of Rosenbrock side by side."""
+    return np.sum(100 * (X[:, 1::2] - X[:, ::2] ** 2) ** 2 + (1 - X[:, ::2]) ** 2, axis=1)
+
+
+def quartic(X: np.ndarray) -> np.ndarray:
+    """Curvatures of 0.02 to 2, and a fourth power."""
+    Y = X**2
+    return Y @ np.linspace(0.01, 1.0, X.shape[1]) + np.sum(Y**2, axis=1)
+
+
+def _scalar(fun: Callable[[np.ndarray], Any], x: np.ndarray) -> float:
+    return float(fun(x[None, :])[0])
+
+
+def large(d: int) -> None:
+    """Beside SciPy's L-BFGS-B, nudged by 1e-3 where the start is a saddle, which certifies nothing."""
+    rng = np.random.default_rng(0)
+    permuted = Transformed(problem=Octopus(d=d), permutation=rng.permutation(d))
+    sharp, loose = {"gtol": 1e-4, "curvtol": math.sqrt(math.e * 1e-4)}, {"gtol": 1e-2, "curvtol": 0.1}
+    runs: list[tuple[str, Callable[[np.ndarray], Any], np.ndarray, dict[str, float]]] = [
+        ("cubic, from its saddle", Cubic(d=d), np.zeros(d), loose),
+        ("Rosenbrock's valleys", rosenbrocks, np.tile([-1.2, 1.0], d // 2), {}),
+        ("quartic", quartic, rng.standard_normal(d), {}),
+        ("octopus permuted, from its saddle", permuted, np.zeros(d), sharp),
+    ]
+    print(f"\nd = {d:,}, queries over d + 1\n")
+    print("| function | auto | verdict | f | seconds | L-BFGS-B | f |\n|---|---|---|---|---|---|---|")
+    for name, fun, x0, options in runs:
+        began = time.perf_counter()
+        result = escapade.minimize(fun, x0, vectorized=True, rng=0, **options)
+        took, verdict = time.perf_counter() - began, result.certificate and result.certificate.verdict
+        nudge = 1e-3 * rng.standard_normal(d) if "saddle" in name else 0.0
+        scalar = partial(_scalar, fun)
+        peer = scipy_minimize(scalar, x0 + nudge, method="L-BFGS-B", options={"maxfun": 10**9, "maxiter": 10**6})
+        print(
+            f"| {name} | {result.nfev / (d + 1):.1f} | {verdict} | {result.fun:.6g} | {took:.1f} | "
+            f"{peer.nfev / (d + 1):.1f} | {peer.fun:.6g} |",
+            flush=True,
+        )
+
+
 if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     chosen = [word for word in sys.argv[1:] if not word.isdigit()] or ["octopus", "cubic", "offaxis", "robust"]
     for word in chosen:
         if word == "robust":
             robust()
+        elif word == "large":
+            large(numbers[0] if numbers else 1500)
         else:
             cases = {"octopus": octopus, "cubic": cubic, "offaxis": offaxis}[word]
             table(cases(), numbers[0] if numbers else 20 if word == "offaxis" else 5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -58,14 +57,14 @@ class Serial:
     args: tuple[Any, ...] = ()
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> list[Any]:
+        fun, extra = self.fun, batch + self.args
         rows = block if isinstance(block, np.ndarray) else [block[r, :] for r in range(block.shape[0])]
-        values = map(self.fun, rows, *map(repeat, batch + self.args))
         out: list[Any] = []
         try:
-            for value in values:
-                out.append(copy.copy(value))  # an array may be overwritten by the next call
-                if isinstance(value, float):  # a float may not, and what returned one returns more of them
-                    out.extend(values)
+            for x in rows:
+                value = fun(x, *extra) if extra else fun(x)
+                # An array may be overwritten by the next call; a float may not.
+                out.append(value if isinstance(value, float) else copy.copy(value))
         except Exception as error:
             raise RowFailure(len(out), out) from error
         return out

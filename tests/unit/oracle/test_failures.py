@@ -158,3 +158,23 @@ def test_the_point_is_named_in_a_later_block_too(monkeypatch):
         f(axes(X, -H) + axes(X, H))
     np.testing.assert_array_equal(caught.value.x, [3.0, 2.0, 1.5])
     np.testing.assert_array_equal(caught.value.best_x, [2.5, 2.0, 1.0])
+
+
+def test_a_buffer_is_copied_though_the_function_returned_a_float_first():
+    buffer = np.zeros(1)
+
+    def fun(x):
+        buffer[0] = x[0]
+        return float(x[0]) if x[0] == 0 else buffer
+
+    assert Oracle.of(fun)(points(np.array([[0.0], [1.0], [2.0]]))).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_stop_iteration_is_an_error_like_any_other():
+    def fun(x):
+        if x[0] == 1:
+            raise StopIteration
+        return float(x[0])
+
+    with pytest.raises(EvaluationFailed, match="StopIteration"):
+        Oracle.of(fun)(points(np.array([[0.0], [1.0], [2.0]])))

@@ -148,12 +148,11 @@ class Informed(Finder):
             done_so_far.append(process)
         level = min(one.level(error, limits.threshold(r)) for one in done_so_far)
         lowest = min(done_so_far, key=lambda one: self._lowest(one)[1])
-        v, curvature = self._lowest(lowest)
-        if curvature < 0:
-            below = self.confirm(products.here, v, shift, "the lowest Ritz vector")
-            if below.found:
-                return below
-            products.lowest = min(products.lowest, below.curvature.upper)
+        v = self._lowest(lowest)[0]
+        below = self.confirm(products.here, v, shift, "the lowest Ritz vector")
+        if below.found:
+            return below
+        products.lowest = min(products.lowest, below.curvature.upper)
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
         if lower > products.lowest:
             return None  # what was seen along a direction contradicts it

@@ -38,6 +38,9 @@ POLISH = 3
 CREEP, SLOW = 30, 0.1
 """A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
 
+NOTHING, DOZE = 1e-10, 3
+"""So many steps shorter than this, beside |x| + 1, are a sign that f is noisier than its size tells."""
+
 ENOUGH = 0.3
 """The share of the tolerance that a polish may leave of the gradient."""
 
@@ -49,6 +52,7 @@ class Descent:
     ask: Differences
     epsilon: float
     """The gradient tolerance."""
+    rng: np.random.Generator
     model: Model = field(default_factory=lambda: Model(np.zeros((0, 0))))
     region: Region = field(default_factory=Region)
     offs: list[float] = field(default_factory=list)
@@ -61,6 +65,8 @@ class Descent:
     """Whether a step was thought the last, and was not."""
     trail: list[tuple[float, float]] = field(default_factory=list)
     """The values where steps since the last creep began, and how long these were."""
+    dozed: bool = False
+    """Whether steps have been that short before."""
     window: int = CREEP
     """How many steps are looked at for a creep; twice as many after each."""
     shrunk: tuple[float, float] = (1.0, 1.0)
@@ -110,6 +116,7 @@ class Descent:
         if ask.d <= FEW:
             self.model, self.region.radius = Model(ask.dense(p)), 0.01
         else:
+            ask.measure_noise(p, self.rng, ask.ones)
             self.restart(ask.central(p))
         return p
 
@@ -144,19 +151,27 @@ class Descent:
                     break
                 self.model.bend(end, seen)
 
-    def refined(self, p: Point, rng: np.random.Generator) -> Point | None:
+    def refined(self, p: Point) -> Point | None:
         """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
 
         Queries: those of `polish`
         """
         if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
             return None
-        found, p.fitted = polish(self.ask, p, rng, ENOUGH * self.epsilon), True
+        found, p.fitted = polish(self.ask, p, self.rng, ENOUGH * self.epsilon), True
         if found is None:
             return None
         q, self.model = found
         self.region.radius = max(self.region.radius, 0.1)
         return q
+
+    def dozes(self, p: Point) -> bool:
+        """Whether the last steps were next to nothing, for the first time."""
+        last = [length for _, length in self.trail[-DOZE:]]
+        if self.dozed or len(last) < DOZE or max(last) > NOTHING * (1 + float(np.abs(p.y).max())):
+            return False
+        self.dozed = True
+        return True
 
     def creeps(self, p: Point) -> bool:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""

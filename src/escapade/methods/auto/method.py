@@ -79,7 +79,7 @@ class Auto:
         bottom = -VAST * (1 + abs(p.f))
         if self.prefer == "rounds":
             return (yield from Abreast(ask, self.epsilon, examiner, bottom).go(p))
-        return (yield from _Run(self, ask, rng, Descent(ask, self.epsilon), examiner, bottom).go(p))
+        return (yield from _Run(self, ask, rng, Descent(ask, self.epsilon, rng), examiner, bottom).go(p))
 
     def _start(self, ask: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
@@ -133,7 +133,7 @@ class _Run:
                 continue
             if self._worth_a_probe(p):
                 v = self._probe(p)
-            if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p, self.rng)) is not None:
+            if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p)) is not None:
                 p, stuck = q, False
                 yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
                 continue
@@ -143,7 +143,7 @@ class _Run:
                     return ending
             elif v is None:
                 q = descent(p)
-                stuck, p = q is None, q or p
+                stuck, p = q is None or descent.dozes(q), q or p
                 if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
                 if not stuck:
