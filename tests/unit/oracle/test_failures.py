@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from escapade.errors import EvaluationFailed, InvalidValue, NonFiniteValue, OracleError
-from escapade.oracle import Oracle, axes, oracle
+from escapade.oracle import Oracle, axes, oracle, points
 
 X = np.array([3.0, 2.0, 1.0])
 H = np.full(3, 0.5)
@@ -161,10 +161,10 @@ def test_the_point_is_named_in_a_later_block_too(monkeypatch):
 
 
 def test_a_buffer_is_copied_though_the_function_returned_a_float_first():
-    buffer = np.zeros(1)
+    buffer = np.zeros(())
 
     def fun(x):
-        buffer[0] = x[0]
+        buffer[()] = x[0]
         return float(x[0]) if x[0] == 0 else buffer
 
     assert Oracle.of(fun)(points(np.array([[0.0], [1.0], [2.0]]))).tolist() == [0.0, 1.0, 2.0]
