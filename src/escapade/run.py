@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array
+from ._array import Array, to_numpy
 from ._words import named
 from .certificate import Certificate
 from .certifier import Certifier
@@ -43,6 +43,8 @@ class Run:
     rng: np.random.Generator
     limits: Limits
     progress: bool
+    y: Array = None
+    """The point in the method's own variables, x / unit."""
     trace: Trace = field(default_factory=Trace)
     constants: dict[str, float] = field(default_factory=dict)
     reserved: int = 0
@@ -80,6 +82,7 @@ class Run:
         try:
             if self.unit is not None:
                 f, y = f.scaled(self.unit), self.x / self.unit
+            self.y = y
             method = self._configured(f, y)
             if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
@@ -124,16 +127,19 @@ class Run:
             f.reserve(self.reserved)
 
     def _record(self, iterate: Iterate, name: str) -> None:
-        self.x = iterate.x if self.unit is None else iterate.x * self.unit
+        self.y, self.x = iterate.x, iterate.x if self.unit is None else iterate.x * self.unit
         step = self.trace.add(iterate, self.x, self.f.ledger, self.f.best[1])
         if self.progress:
             sys.stderr.write(f"\r{name}  {step}\x1b[K")
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
-        f = self.f.tagged("certificate", pin=True)
-        if ending.finding is not None and (self.unit is None or ending.here is not None):
-            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, ending.here, ending.newton)
+        f, here = self.f.tagged("certificate", pin=True), ending.here
+        known = ending.finding is not None and (self.unit is None or here is not None)
+        if here is not None and not np.array_equal(to_numpy(here.x), to_numpy(self.y)):
+            known = False  # what was found is about another point
+        if known and ending.finding is not None:
+            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, here, ending.newton)
         else:
             certificate = self.certifier(f, self.x, self.rng)
         certificate = replace(certificate, failure=self.failure)

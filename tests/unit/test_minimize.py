@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 import escapade
-from escapade.curvature import Cheapest
+from escapade.curvature import Cheapest, Dense
 from escapade.errors import BudgetExhausted, EvaluationFailed, InvalidSetting, MissingCapability, NonFiniteValue
 from escapade.methods import PRESETS, ZOGDNCF, ZPSGD
 from escapade.problems import Octopus, OffAxis, StochasticCubic
@@ -482,3 +482,25 @@ def test_a_certificate_states_what_a_given_finder_spent():
 def test_what_is_no_method_is_named(method):
     with pytest.raises(InvalidSetting, match="method="):
         solve(method=method)
+
+
+def test_a_finding_about_another_point_certifies_nothing():
+    """A method that ends with what it found elsewhere is not believed: the driver looks for itself."""
+
+    class Elsewhere:
+        name, certifies, failure = "elsewhere", True, 1e-4
+
+        def iterates(self, f, x, rng):
+            finder = Dense(delta=0.1, failure=1e-4)
+            here = finder.look(f, np.ones(2), rng)  # a minimum
+            finding = finder.within(here, rng)
+            assert finding.certified
+            yield Iterate(np.zeros(2), Move.DESCENT, 0.0)  # a saddle
+            return Ending.of(finding, here)
+
+    def fun(x):
+        return float(np.sum((x**2 - 1) ** 2))
+
+    result = escapade.minimize(fun, np.full(2, 0.5), method=Elsewhere(), curvtol=0.1, rng=0)
+    assert not result.success
+    assert result.certificate.verdict == "saddle"

@@ -146,7 +146,7 @@ class _Run:
                 stuck, p = q is None or descent.dozes(q), q or p
                 if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
-                if not stuck:
+                if q is not None:
                     yield Iterate(ask.array(p.y), Move.DESCENT, p.f, norm2(p.g))
 
     # Escape
