@@ -135,13 +135,11 @@ class Run:
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
         f, here = self.f.tagged("certificate", pin=True), ending.here
-        known = ending.finding is not None and (self.unit is None or here is not None)
-        if here is not None and not np.array_equal(to_numpy(here.x), to_numpy(self.y)):
-            known = False  # what was found is about another point
-        if known and ending.finding is not None:
-            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, here, ending.newton)
-        else:
+        elsewhere = here is not None and not np.array_equal(to_numpy(here.x), to_numpy(self.y))
+        if ending.finding is None or elsewhere or (here is None and self.unit is not None):
             certificate = self.certifier(f, self.x, self.rng)
+        else:
+            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, here, ending.newton)
         certificate = replace(certificate, failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate

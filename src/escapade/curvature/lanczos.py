@@ -68,7 +68,7 @@ class Process:
         for _ in range(2):                                                      # full reorthogonalisation; what it
             r = r - self.basis.T @ (self.basis @ r)                             # removes belongs to g_j
         self.slack = max(self.slack, norm2(before - r))
-        self.beta.append(norm2(r))                                             # beta_j = |r|
+        self.beta.append(norm2(r))                                              # beta_j = |r|
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
@@ -98,7 +98,7 @@ class Process:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = self.ritz()
         v = self.products.direction(self.basis.T @ z[:, 0])
-        length = float(np.linalg.norm(v))
+        length = norm2(v)
         return v / length, float(theta[0]) / length**2 - self.delta
 
     def terms(self, level: float) -> tuple[float, float, Vector]:

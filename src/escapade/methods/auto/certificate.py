@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..._array import norm2
 from ..._words import counted
 from ...curvature import Cheapest, Finding
 from ...curvature.finding import SOFTEST, Finder
@@ -203,10 +202,8 @@ class Informed(Finder):
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
-        theta, z = process.ritz()
-        v = process.products.direction(process.basis.T @ z[:, 0])
-        length = norm2(v)
-        return v / length, float(theta[0]) / length**2 - self.delta
+        v, curvature = process.lowest()  # of H - shift + delta
+        return v, curvature - self.delta
 
 
 @dataclass

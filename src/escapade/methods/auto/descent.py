@@ -38,9 +38,6 @@ POLISH = 3
 CREEP, SLOW = 30, 0.1
 """A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
 
-NOTHING, DOZE = 1e-10, 3
-"""So many steps shorter than this, beside |x| + 1, are a sign that f is noisier than its size tells."""
-
 ENOUGH = 0.3
 """The share of the tolerance that a polish may leave of the gradient."""
 
@@ -65,8 +62,6 @@ class Descent:
     """Whether a step was thought the last, and was not."""
     trail: list[tuple[float, float]] = field(default_factory=list)
     """The values where steps since the last creep began, and how long these were."""
-    dozed: bool = False
-    """Whether steps have been that short before."""
     window: int = CREEP
     """How many steps are looked at for a creep; twice as many after each."""
     shrunk: tuple[float, float] = (1.0, 1.0)
@@ -164,14 +159,6 @@ class Descent:
         q, self.model = found
         self.region.radius = max(self.region.radius, 0.1)
         return q
-
-    def dozes(self, p: Point) -> bool:
-        """Whether the last steps were next to nothing, for the first time."""
-        last = [length for _, length in self.trail[-DOZE:]]
-        if self.dozed or len(last) < DOZE or max(last) > NOTHING * (1 + float(np.abs(p.y).max())):
-            return False
-        self.dozed = True
-        return True
 
     def creeps(self, p: Point) -> bool:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-from .model import UNEVEN, Model
+from .model import UNEVEN, UNKNOWN, Model
 from .quadratic import Matrix
 
 LARGE = 500
@@ -132,7 +132,7 @@ class Limited(Model):
         typical = float(np.median(curved))
         if float(curved.max()) ** 2 <= UNEVEN * typical**2:
             return None
-        units: Vector = 1 / np.where(curved > 1e-8 * float(curved.max()), curved, typical + 1e-300)
+        units: Vector = 1 / np.where(curved > UNKNOWN * float(curved.max()), curved, typical + 1e-300)
         return units
 
     @cached_property
@@ -155,10 +155,8 @@ class Limited(Model):
     def newton(self, g: Vector) -> Vector:
         """The Newton step on |B|."""
         E, Q, kappa = self._over(self.B.D)
-        z = g / np.sqrt(E)
-        z = z + Q @ ((1 / np.maximum(np.abs(1 + kappa), 1e-8) - 1) * (Q.T @ z))
-        step: Vector = -z / np.sqrt(E)
-        return step
+        root = 1 / np.sqrt(E)
+        return -(Shape(root, Q, 1 / np.maximum(np.abs(1 + kappa), 1e-8) - 1) @ (root * g))
 
     def _over(self, A: Vector) -> tuple[Vector, Matrix, Vector]:
         """`LowRank.over`, of |A| if A is negative in too many places."""
@@ -191,8 +189,8 @@ class Limited(Model):
         if known is None or not float(np.min(1 + known[2], initial=1.0)) > SINGULAR:
             return None
         E, Q, kappa = known
-        z = g / np.sqrt(E)
-        step: Vector = -(z - Q @ (kappa / (1 + kappa) * (Q.T @ z))) / np.sqrt(E)
+        root = 1 / np.sqrt(E)
+        step = -(Shape(root, Q, -kappa / (1 + kappa)) @ (root * g))
         return step if math.isfinite(norm2(step)) else None
 
     def shape(self, delta: float, flattest: float) -> Shape:

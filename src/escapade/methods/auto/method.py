@@ -143,10 +143,10 @@ class _Run:
                     return ending
             elif v is None:
                 q = descent(p)
-                stuck, p = q is None or descent.dozes(q), q or p
+                stuck, p = q is None, q or p
                 if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
-                if q is not None:
+                if not stuck:
                     yield Iterate(ask.array(p.y), Move.DESCENT, p.f, norm2(p.g))
 
     # Escape
