@@ -32,6 +32,12 @@ TRUNCATION_SAFETY = 2.5
 times its error if f is smooth; for a Hessian that is only Hölder of order 1/2 it must be multiplied by this."""
 
 
+ROOT = math.sqrt(2)
+
+EXPONENT = 0x7FF0000000000000
+"""The bits of a positive double that are its exponent."""
+
+
 def forward_step(eta: float, curvature: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - f(x)) / h."""
     return 2 * math.sqrt(eta / curvature)
@@ -108,15 +114,14 @@ def _least(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> float | NDArray[np.float64]:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
     least = _least(x, unit)
-    if least.max() <= h <= LONGEST:
+    if least[least.argmax()] <= h <= LONGEST:
         return h
     return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest power of two to each step."""
-    part, exponent = np.frexp(h)
-    nearest: NDArray[np.float64] = np.ldexp(1.0, exponent - (part < math.sqrt(0.5)))
+    """The nearest power of two to each step: the leading bits of sqrt(2) h."""
+    nearest: NDArray[np.float64] = ((ROOT * h).view(np.int64) & EXPONENT).view(np.float64)
     return nearest
 
 

@@ -58,18 +58,20 @@ def gathered(places: Sequence[Array]) -> Stencil:
     return Stencil(len(places), places[0].shape[0], lambda start, stop: stack(places[start:stop]) + 0.0)
 
 
-def axes(x: Array, steps: Array) -> Stencil:
-    """x + steps_i e_i for every coordinate i."""
+def axes(x: Array, steps: Array, *, centre: bool = False) -> Stencil:
+    """x + steps_i e_i for every coordinate i; and then x, if that is asked for."""
     d = x.shape[0]
 
     def rows(start: int, stop: int) -> Array:
         block = repeat(x, stop - start)
         if type(block) is np.ndarray:
-            block.reshape(-1)[start :: d + 1][: stop - start] += steps[start:stop]
+            block.reshape(-1)[start :: d + 1][: stop - start] += steps[start:stop]  # the diagonal, which ends at d
             return block
         return add_entries(block, np.arange(start, stop), steps[start:stop])
 
-    return Stencil(d, d, rows)
+    if centre and type(x) is not np.ndarray:
+        return Stencil(d, d, rows) + point(x)
+    return Stencil(d + centre, d, rows)
 
 
 def central(x: Array, steps: Array) -> Stencil:

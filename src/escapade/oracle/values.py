@@ -27,7 +27,8 @@ def as_floats(
     except (ValueError, TypeError, RuntimeError):  # ragged, or tensors that do not convert: one by one, below
         values = np.empty(0, dtype=object)
     if values.shape == (m,) and values.dtype.kind in "fiub":
-        return values.astype(np.float64), epsilon(values) if values.dtype.kind == "f" else 0.0
+        own = values.astype(np.float64, copy=type(raw) is not list)  # a caller's array may be written to
+        return own, epsilon(values) if values.dtype.kind == "f" else 0.0
     if isinstance(raw, list) and any(isinstance(value, RowFailure) for value in raw):
         return None
     if isinstance(raw, list) and len(raw) == m:

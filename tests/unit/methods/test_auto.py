@@ -4,18 +4,20 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import escapade
 from escapade._array import to_numpy
 from escapade.methods import Goal
 from escapade.methods.auto import Auto, auto
 from escapade.methods.auto.certificate import SHARES, Examiner, Informed
+from escapade.methods.auto.descent import Descent
 from escapade.methods.auto.escape import parabola, search
 from escapade.methods.auto.gradient import Differences, Point
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
-from escapade.methods.auto.quadratic import trust_region_step
+from escapade.methods.auto.quadratic import MANY, trust_region_step
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
 from escapade.stopping import Stop
@@ -79,6 +81,52 @@ def test_exact_products_are_kept_one_beside_the_other():
     for k in range(6):
         model.secant(Q[:, k], H @ Q[:, k], 0.0, exact=True)
         np.testing.assert_allclose(model.B @ Q[:, : k + 1], H @ Q[:, : k + 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [MANY - 1, MANY])
+def test_an_inverse_that_is_kept_leads_to_the_same_steps(d):
+    rng = np.random.default_rng(d)
+    H = np.diag(np.linspace(1.0, 20.0, d)) + 0.1 * np.ones((d, d))
+    model = Model.diagonal_of(np.full(d, 0.5))
+    assert (model.inverse is not None) is (d >= MANY)
+    kept = 0
+    for k in range(30):
+        s, g = rng.standard_normal(d), rng.standard_normal(d)
+        if k % 7 == 3:
+            model.along(s / np.linalg.norm(s), 5.0)
+        else:
+            model.secant(s, H @ s, 0.0)
+        for radius in (1e-2, 10.0):
+            expected = trust_region_step(model.B, g, radius, np.ones(d))
+            assert_allclose(model.step(g, radius, np.ones(d)), expected, rtol=1e-7, atol=1e-9)
+        if model.inverse is not None:
+            assert_allclose(model.inverse, np.linalg.inv(model.B), atol=1e-9)
+            kept += 1
+    assert (kept > 10) is (d >= MANY)
+
+
+def test_an_inverse_is_forgotten_with_a_model_that_curves_down():
+    model, v = Model.diagonal_of(np.ones(MANY)), np.eye(MANY)[0]
+    model.along(v, -1.0)
+    assert model.inverse is None
+    assert abs(model.step(v, 0.5, np.ones(MANY))[0]) == pytest.approx(0.5)
+
+
+def test_a_longer_step_is_tried_together_with_its_gradient_and_left_where_it_is_worse():
+    ask = differences(lambda X: np.sum(X**2, axis=1), np.zeros(MANY), vectorized=True)
+    descent = Descent(ask, 1e-4, np.random.default_rng(0), Model(8.0 * np.eye(MANY)))
+    p = Point(np.eye(MANY)[0], 1.0)
+    ask.forward(p, np.full(MANY, 2.0))
+    tried, rounds = descent.region.attempt(ask, p, descent.model, 0), ask.f.ledger.rounds
+    q = descent._moved(p, tried)
+    assert ask.f.ledger.rounds - rounds == 1
+    assert q.f < 1e-10 < tried.f < p.f
+    assert np.linalg.norm(q.g) < 1e-5
+    tried.longer *= 3
+    q = descent._moved(p, tried)
+    assert ask.f.ledger.rounds - rounds == 3
+    assert q.f == tried.f == pytest.approx(np.sum(q.y**2))
+    assert np.linalg.norm(q.g - 2 * q.y) < 1e-5
 
 
 def test_a_secant_below_the_noise_changes_nothing():

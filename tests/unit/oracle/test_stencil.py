@@ -23,8 +23,8 @@ H = np.array([0.25, 0.5, 1.0, 2.0])
 
 def naive(name, x, h):
     eye = np.eye(len(x))
-    if name == "axes":
-        return [x + h[i] * eye[i] for i in range(len(x))]
+    if name in ("axes", "axes and centre"):
+        return [x + h[i] * eye[i] for i in range(len(x))] + [x] * (name != "axes")
     if name == "some_axes":
         return [x + h[i] * eye[i] for i in (2, 0, 2)]
     if name == "pairs":
@@ -37,6 +37,8 @@ def naive(name, x, h):
 def lazy(name, x, h, make):
     if name == "axes":
         return axes(x, h)
+    if name == "axes and centre":
+        return axes(x, h, centre=True)
     if name == "some_axes":
         return some_axes(x, h, np.array([2, 0, 2]))
     if name == "pairs":
@@ -46,7 +48,7 @@ def lazy(name, x, h, make):
     return points(make(np.stack([X, X + 1])))
 
 
-NAMES = ["axes", "some_axes", "pairs", "point", "points"]
+NAMES = ["axes", "axes and centre", "some_axes", "pairs", "point", "points"]
 
 
 @pytest.mark.parametrize("name", NAMES)

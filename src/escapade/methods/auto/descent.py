@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..._array import epsilon, norm2
+from ..._array import norm2
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from .gradient import FEW, Differences, Point
@@ -60,8 +60,10 @@ class Descent:
     """Those of them with a gradient within the tolerance."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
+    way: float = 0.0
+    """How far all steps went."""
     trail: list[tuple[float, float]] = field(default_factory=list)
-    """The values where steps since the last creep began, and how long these were."""
+    """The values where steps since the last creep began, and how far the steps before them went."""
     window: int = CREEP
     """How many steps are looked at for a creep; twice as many after each."""
     shrunk: tuple[float, float] = (1.0, 1.0)
@@ -83,7 +85,7 @@ class Descent:
 
         Queries: d + 1 and a few; 2*d for a sharper gradient
         """
-        ask, least = self.ask, 4 * epsilon(self.ask.x)
+        ask, least = self.ask, 4 * self.ask.limits[0]
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
@@ -100,7 +102,7 @@ class Descent:
             kept = KEPT if self.steps < EARLY else 0.0
             if spare is not None and (over or poor >= PATIENCE or spare.f - p.f <= kept * spare.promised):
                 try:
-                    q = self._moved(p, spare.s, spare.f)
+                    q = self._moved(p, spare)
                 except NonFiniteValue:  # f ends here
                     self.region.longest, spare = float(np.linalg.norm(spare.s / p.scale)) / 4, None
                     continue
@@ -115,22 +117,42 @@ class Descent:
             self.restart(ask.central(p))
         return p
 
-    def _moved(self, p: Point, s: Vector, value: float) -> Point:
-        ask, q = self.ask, Point(p.y + s, value)
+    def _moved(self, p: Point, tried: Tried) -> Point:
+        """The point where a step leads, with its gradient, unless that can wait for the certificate."""
+        ask, size = self.ask, p.steepness
+        last, before = self._foreseen(p, max(self.shrunk) * size), self.model.diagonal
+        q = None if tried.longer is None else self._lower(Point(p.y + tried.longer, tried.f), before, alone=last)
+        s = tried.s if q is None or tried.longer is None else tried.longer
+        q = q or Point(p.y + s, tried.f)
         self.steps += 1
-        size = norm2(p.g)
-        self.trail.append((p.f, norm2(s)))
-        if self._foreseen(p, max(self.shrunk) * size):
+        self.trail.append((p.f, self.way))
+        self.way += norm2(s)
+        if last:
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
-            return q  # the certificate measures it
-        before = self.model.diagonal
-        ask.forward(q, before)
-        self.shrunk = (self.shrunk[1], norm2(q.g) / size)
+            return q
+        if not q.known:
+            ask.forward(q, before)
+        self.shrunk = (self.shrunk[1], q.steepness / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
         ask.doubt = min(max(self.off, 0.01), 1.0)
         q.recentred(before, self.model.diagonal)
         return q
+
+    def _lower(self, q: Point, diagonal: Vector, *, alone: bool) -> Point | None:
+        """q if f is lower there than the value that q was given; with its gradient, unless the value alone will do.
+
+        Queries: d + 1, or 1
+        """
+        known = q.f
+        try:
+            if alone:
+                q.f = self.ask.value(q.y)
+            else:
+                self.ask.forward(q, diagonal, guessed=True)
+        except NonFiniteValue:  # f ends on the way there
+            return None
+        return q if q.f < known else None
 
     def mend(self, p: Point) -> None:
         """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.
@@ -164,8 +186,8 @@ class Descent:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
         if min(self.steps, len(self.trail)) < self.window:
             return False
-        last = self.trail[-self.window :]
-        if last[0][0] - p.f > SLOW * self.epsilon * sum(length for _, length in last):
+        value, way = self.trail[-self.window]
+        if value - p.f > SLOW * self.epsilon * (self.way - way):
             return False
         self.trail.clear()
         self.window *= 2
@@ -176,9 +198,9 @@ class Descent:
         that is easy to improve on."""
         if p.foreseen:
             return True
-        size = norm2(p.g)
-        if size > 0.5 * self.epsilon or size <= self.ask.blur(p):
-            return size <= self.ask.blur(p)
+        size, blur = p.steepness, self.ask.blur(p)
+        if size > 0.5 * self.epsilon or size <= blur:
+            return size <= blur
         close = self._close(p)
         if size <= close or self.polished > POLISH:
             return True

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import Array, epsilon, like, norm2, to_numpy
+from ..._array import Array, epsilon, least_normal, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, rounding, table, table_estimate
+from ...estimators.noise import SAFETY, table, table_estimate
 from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 
@@ -28,9 +28,9 @@ class Point:
 
     y: Vector
     f: float
-    g: Vector = field(default_factory=lambda: np.zeros(0))
-    h: Vector = field(default_factory=lambda: np.zeros(0))
-    rise: Vector = field(default_factory=lambda: np.zeros(0))
+    g: Vector = field(default_factory=partial(np.zeros, 0))
+    h: Vector = field(default_factory=partial(np.zeros, 0))
+    rise: Vector = field(default_factory=partial(np.zeros, 0))
     """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
     loose: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """Which entries of g rest on one side and the model's diagonal."""
@@ -40,6 +40,8 @@ class Point:
     """Whether differences whose steps fit each variable and the noise were tried there."""
     foreseen: bool = False
     """Whether the gradient is what the model says, and small enough to ask for a certificate."""
+    _steepness: tuple[Vector | None, float] = (None, 0.0)
+    _fineness: tuple[Vector | None, float] = (None, 0.0)
 
     @property
     def known(self) -> bool:
@@ -50,12 +52,26 @@ class Point:
         """Correct one-sided differences by another diagonal than they were corrected by."""
         most = np.abs(before)  # steps fit no larger errors than that
         change = np.minimum(np.maximum(before - after, -most), most)
-        self.g = self.g + np.where(self.loose, change * self.h / 2, 0.0)
+        self.g = self.g + self.loose * (change * self.h / 2)
 
-    @property
+    @cached_property
     def scale(self) -> Vector:
         """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
         return np.maximum(np.abs(self.y), 1.0)
+
+    @property
+    def steepness(self) -> float:
+        """|g|, which is asked for many times."""
+        if self._steepness[0] is not self.g:
+            self._steepness = self.g, norm2(self.g)
+        return self._steepness[1]
+
+    @property
+    def fineness(self) -> float:
+        """|1 / h|, likewise."""
+        if self._fineness[0] is not self.h:
+            self._fineness = self.h, norm2(1 / self.h)
+        return self._fineness[1]
 
 
 @dataclass
@@ -70,13 +86,21 @@ class Differences:
     """The standard deviation of the error of f; 0 for rounding alone."""
     doubt: float = 0.3
     """How wrong the diagonal of the model may be, relatively."""
-    _seen: tuple[tuple[float, float, float], float] = ((0.0, 0.0, 0.0), 0.0)
-    """The last answer of `eta`, which is asked for many times at a point."""
 
     @property
     def d(self) -> int:
         """The dimension."""
         return int(self.x.shape[0])
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The machine epsilon of points, and the smallest normal number."""
+        return epsilon(self.x), least_normal(self.x)
+
+    @cached_property
+    def every(self) -> NDArray[np.bool_]:
+        """All coordinates."""
+        return np.ones(self.d, dtype=np.bool_)
 
     @cached_property
     def ones(self) -> Vector:
@@ -101,10 +125,7 @@ class Differences:
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
-        key = (value, self.level, self.f.precision)
-        if key != self._seen[0]:
-            self._seen = key, max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
-        return self._seen[1]
+        return max(2 * self.level, max(self.limits[0], self.f.precision) * abs(value), self.limits[1])
 
     def value(self, y: Vector, purpose: str = "line search") -> float:
         """f at y; infinite where f is not finite, so that a step there is one that failed.
@@ -137,23 +158,26 @@ class Differences:
         return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
 
     def _fit(self, p: Point, h: Vector) -> Vector:
-        return np.maximum(h, 64 * epsilon(self.x) * np.abs(p.y))
+        return np.maximum(h, 64 * self.limits[0] * np.abs(p.y))
 
-    def forward(self, p: Point, diagonal: Vector) -> None:
+    def forward(self, p: Point, diagonal: Vector, *, guessed: bool = False) -> None:
         """The gradient (f(x + h_i e_i) - f(x)) / h_i - h_i D_ii / 2: as good as a central one where D is right.
 
-        Queries: d
+        Queries: d, and 1 if f(x) is a guess
         """
         p.h = self.careful(p, diagonal)
-        p.rise = self.rises(p, p.h)
-        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, np.ones(self.d, dtype=np.bool_), False
+        p.rise = self.rises(p, p.h, guessed=guessed)
+        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, self.every, False
 
-    def rises(self, p: Point, h: Vector) -> Vector:
-        """(f(x + h_i e_i) - f(x)) / h_i.
+    def rises(self, p: Point, h: Vector, *, guessed: bool = False) -> Vector:
+        """(f(x + h_i e_i) - f(x)) / h_i, and f(x) if that is a guess.
 
-        Queries: d
+        Queries: d, and 1 if f(x) is a guess
         """
-        return (self.f.tagged("descent")(axes(self.array(p.y), self.array(h))) - p.f) / h
+        values = self.f.tagged("descent")(axes(self.array(p.y), self.array(h), centre=guessed))
+        if guessed:
+            p.f, values = float(values[-1]), values[:-1]
+        return (values - p.f) / h
 
     def central(self, p: Point) -> Vector:
         """The gradient from a central row, and the diagonal of the Hessian that it shows.
@@ -199,7 +223,7 @@ class Differences:
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
-        return 2 * self.eta(p.f) * norm2(1 / p.h)
+        return 2 * self.eta(p.f) * p.fineness
 
     def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
         """The curvature along the unit vector v and the slope there, from values at p ± t v.

@@ -135,7 +135,7 @@ class _Run:
                 v = self._probe(p)
             if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p)) is not None:
                 p, stuck = q, False
-                yield Iterate(ask.array(p.y), Move.DESCENT, p.f, float(np.linalg.norm(p.g)))
+                yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
                 continue
             if v is None and (stuck or descent.arrived(p)):
                 ending, v, stuck = *self._certify(p), False
@@ -147,7 +147,7 @@ class _Run:
                 if p.f < self.bottom:
                     return Ending(Stop.UNBOUNDED)
                 if not stuck:
-                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, norm2(p.g))
+                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
 
     # Escape
 
@@ -201,7 +201,7 @@ class _Run:
             return False
         if self.descent.steps > LATE and self.landed - p.f < 0.5 * self.drop:
             return False
-        if norm2(p.g) <= self.settings.epsilon:
+        if p.steepness <= self.settings.epsilon:
             return self.suspect
         fall = self.mark - p.f
         return math.isfinite(fall) and fall >= 1e-3 * self.drop and self.descent.model.gain(p.g) <= NEAR * fall

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-from .quadratic import Matrix, trust_region_step
+from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_outer, trust_region_step
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
@@ -27,6 +27,9 @@ UNEVEN = 1e4
 UNKNOWN = 1e-8
 """A variable whose curvatures are this small, beside the square root of the largest, may have none."""
 
+EXACT = 1e-8
+"""What a step may leave of the gradient, by the model, before its inverse is taken anew."""
+
 HUGE = 1e100
 """What is larger, or not a number, is no curvature."""
 
@@ -39,17 +42,19 @@ class Model:
     """A matrix, or what stands for one."""
     fresh: bool = False
     """Whether B is a first guess, that the first secant may replace."""
+    inverse: Matrix | None = None
+    """The inverse of B, while it can be kept: from a diagonal on, through corrections that leave it positive."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "B":  # which is replaced, never written to: what was known of another is forgotten
-            for fact in ("top", "units", "spectrum"):
+            for fact in ("top", "units", "spectrum", "inverse"):
                 self.__dict__.pop(fact, None)
         super().__setattr__(name, value)
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
         """A diagonal model."""
-        return cls(np.diag(diagonal), fresh=True)
+        return cls(np.diag(diagonal), fresh=True, inverse=inverse_of_diagonal(diagonal))
 
     @property
     def diagonal(self) -> Vector:
@@ -102,7 +107,7 @@ class Model:
     @cached_property
     def top(self) -> float:
         """The largest entry of B, in size."""
-        entries = self.B.reshape(-1)
+        entries = self.B.reshape(-1) if self.inverse is None else self.B.diagonal().copy()  # where the largest then is
         return abs(float(entries[idamax(entries)]))
 
     @cached_property
@@ -189,6 +194,10 @@ class Model:
 
     def step(self, g: Vector, radius: float, scale: Vector) -> Vector:
         """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
+        if self.inverse is not None:
+            s: Vector = self.inverse.dot(-g)
+            if norm2(s / scale) <= radius and norm2(self.B.dot(s) + g) <= EXACT * norm2(g):
+                return s
         return trust_region_step(self.B, g, radius, scale)
 
     def shape(self, delta: float, flattest: float) -> Any:
@@ -198,27 +207,31 @@ class Model:
 
     # How B changes
 
+    def _replace(self, B: Matrix, inverse: Matrix | None) -> None:
+        self.B, self.inverse = B, inverse
+
     def shift(self, change: Vector) -> None:
         """Add this to the diagonal of B."""
         self.B = self.B + np.diag(change)
 
     def _even(self, curvature: float) -> None:
         """Forget all but this curvature."""
-        self.B = curvature * np.eye(len(self.B))
+        self._replace(curvature * np.eye(len(self.B)), inverse_of_diagonal(np.full(len(self.B), curvature)))
 
     def _add(self, *terms: tuple[float, Vector]) -> None:
         """B + c ww' for each of these."""
-        self.B = self.B + sum(c * np.outer(w, w) for c, w in terms)
+        inverse = self.inverse
+        for c, w in terms:
+            inverse = inverse_plus(inverse, w, 1 / c) if c != 0 else inverse
+        self._replace(self.B + sum(c * np.outer(w, w) for c, w in terms), inverse)
 
     def _correct(self, r: Vector, slope: float) -> None:
         """B + rr' / slope."""
-        changed = _outer(r, r / slope)
-        changed += self.B
-        self.B = changed
+        self._replace(plus_outer(self.B, r, r / slope), inverse_plus(self.inverse, r, slope))
 
     def _agree(self, v: Vector, r: Vector) -> None:
         """The least change of B that changes Bv by r, for a unit vector v."""
-        half = _outer(r - 0.5 * float(v @ r) * v, v)
+        half = np.outer(r - 0.5 * float(v @ r) * v, v)
         changed = self.B + half
         changed += half.T
         self.B = changed
@@ -230,8 +243,3 @@ def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
     least: Vector = np.maximum(root / root.max(), flattest)
     return least
 
-
-def _outer(a: Vector, b: Vector) -> Matrix:
-    """ab' by BLAS, in half the time that broadcasting takes."""
-    product: Matrix = a[:, None].dot(b[None, :])
-    return product

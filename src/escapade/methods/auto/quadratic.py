@@ -16,6 +16,33 @@ Matrix = NDArray[np.float64]
 EDGE = 1e-6
 """How much a step may be too long, relatively, before it is shortened; then it is cut."""
 
+MANY = 64
+"""From this dimension on an inverse that is kept costs less than Cholesky factors that are taken anew."""
+
+SINGULAR = 1e-6
+"""A change that leaves less of a determinant is not believed to have left the inverse any digits."""
+
+
+def inverse_of_diagonal(diagonal: Vector) -> Matrix | None:
+    """The inverse of a diagonal matrix, if it is positive definite and worth keeping."""
+    return np.diag(1 / diagonal) if len(diagonal) >= MANY and float(diagonal.min()) > 0 else None
+
+
+def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | None:
+    """The inverse of B + rr' / slope from that of B, if both are known to be positive definite."""
+    if inverse is None:
+        return None
+    u = inverse.dot(r)
+    pivot = slope + float(r.dot(u))
+    return plus_outer(inverse, u, u / -pivot) if pivot / slope > SINGULAR else None
+
+
+def plus_outer(A: Matrix, a: Vector, b: Vector) -> Matrix:
+    """A + ab', by BLAS, in half the time that broadcasting takes."""
+    changed: Matrix = a[:, None].dot(b[None, :])
+    changed += A
+    return changed
+
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
     """The minimiser of g's + s'Bs/2 over |s / scale| <= radius.
@@ -76,7 +103,6 @@ def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
         missing = math.sqrt(radius**2 - float(edge @ edge))
         edge[0] += math.copysign(missing, edge[0])
         return vectors @ edge
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.linalg.norm(z(middle)) > radius else (low, middle)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if norm2(z(middle)) > radius else (low, middle)
     return vectors @ z(high)

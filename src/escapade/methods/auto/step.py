@@ -12,6 +12,7 @@ from ...estimators.neighbourhood import Vector
 from .escape import parabola
 from .gradient import Differences, Point
 from .model import Model
+from .quadratic import MANY
 
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
@@ -27,6 +28,8 @@ class Tried:
     s: Vector
     f: float
     promised: float
+    longer: Vector | None = None
+    """A longer step along the same line that should be better, not tried yet."""
 
 
 @dataclass
@@ -53,10 +56,12 @@ class Region:
         s = model.step(p.g, self.radius, scale)
         s = ask.host(p.y + s) - p.y
         tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
-        edge = norm2(s / scale) > 0.9 * self.radius
+        length = norm2(s / scale)
+        edge = length > 0.9 * self.radius
         if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
             tried = self._doubled(ask, p, tried, doublings)
-        self._resize(tried, p, scale, edge)
+            length = norm2(tried.s / scale)
+        self._resize(tried, p, length, edge)
         poor = not tried.f - p.f <= 0.25 * tried.promised
         return self._adjusted(ask, p, tried) if poor or not edge else tried
 
@@ -64,7 +69,8 @@ class Region:
         """The step as long as the parabola through both values and the slope would have it, if that is another length.
 
         With exact lengths the steps of a quasi-Newton method are those of conjugate gradients, as few as there can be
-        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions.
+        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions. There a longer
+        step than one that descends is hardly ever worse: it is tried together with its gradient.
         """
         slope = float(p.g @ tried.s)
         bend = 2 * (tried.f - p.f - slope)
@@ -74,6 +80,8 @@ class Region:
         if (t - 1) ** 2 * (ask.d + 1) < WORTH or (t - 1) ** 2 * bend < 4 * ask.eta(p.f):
             return tried
         s = ask.host(p.y + t * tried.s) - p.y
+        if t > 1 and tried.f < p.f and ask.d >= MANY:
+            return Tried(tried.s, tried.f, tried.promised, longer=s)
         value = ask.value(p.y + s)
         if not value < tried.f:
             return tried
@@ -102,8 +110,7 @@ class Region:
         value = ask.value(p.y + s)
         return Tried(s, value, t * tried.promised) if value < tried.f else tried
 
-    def _resize(self, tried: Tried, p: Point, scale: Vector, edge: bool) -> None:
-        length = norm2(tried.s / scale)
+    def _resize(self, tried: Tried, p: Point, length: float, edge: bool) -> None:
         kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
         if not kept > 0.1:
             self.radius = min(self.radius, length) / 4
