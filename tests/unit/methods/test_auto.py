@@ -13,8 +13,9 @@ from escapade.methods.auto import Auto, auto
 from escapade.methods.auto.certificate import SHARES, Examiner, Informed
 from escapade.methods.auto.descent import Descent
 from escapade.methods.auto.escape import parabola, search
-from escapade.methods.auto.gradient import Differences, Point
+from escapade.methods.auto.gradient import Differences
 from escapade.methods.auto.model import Model
+from escapade.methods.auto.point import Point
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
 from escapade.methods.auto.quadratic import MANY, trust_region_step

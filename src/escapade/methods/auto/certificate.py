@@ -20,8 +20,9 @@ from ...curvature.starts import MOST, Starts, overlap
 from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
-from .gradient import Differences, Point
+from .gradient import Differences
 from .model import Model
+from .point import Point
 from .quadratic import Matrix
 from .shaped import GLANCES, Shaped, preconditioner
 

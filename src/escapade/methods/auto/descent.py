@@ -10,18 +10,16 @@ import numpy as np
 
 from ..._array import norm2
 from ...errors import NonFiniteValue
-from ...estimators.neighbourhood import Vector
-from .gradient import FEW, Differences, Point
+from ...estimators.neighbourhood import Neighbourhood, Vector
+from .gradient import FEW, Differences
 from .limited import diagonal_model
 from .model import Model
+from .point import Point
 from .polish import MOST, polish
 from .step import Region, Tried
 
-KEPT = 0.01
-"""A step that keeps less of its promise, one of the first after a start or an escape, is tried shorter."""
-
-EARLY = 2
-"""So many steps are the first."""
+KEPT, EARLY = 0.01, 2
+"""A step that keeps less of its promise, one of so many after a start or an escape, is tried shorter."""
 
 PATIENCE = 3
 """So many times a step is tried shorter that way."""
@@ -58,6 +56,8 @@ class Descent:
     """Steps since the last escape."""
     polished: int = 0
     """Those of them with a gradient within the tolerance."""
+    fine: bool = False
+    """Whether noise hides the gradient from forward differences, and all are central."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
     way: float = 0.0
@@ -75,10 +75,25 @@ class Descent:
         last = self.offs[-3:]
         return sum(last) / len(last) if last else 0.0
 
+    @property
+    def settled(self) -> float:
+        """The same, or ten times what the last of them did, if that is less."""
+        return min([self.off, *(10 * off for off in self.offs[-1:])])
+
     def restart(self, diagonal: Vector) -> None:
         """A new, convex model."""
         self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
         self.region.radius = 0.01
+
+    def resume(self, p: Point, here: Neighbourhood, *, noisier: bool) -> None:
+        """Go on from a point that was thought the last, with the gradient that was measured there."""
+        self.wary |= p.foreseen
+        self.fine |= not noisier and self.ask.blur(p) > self.epsilon / 2
+        p.learn(here)
+        if noisier:
+            p.f, p.sharp = here.f0, False
+            self.restart(here.diagonal()[0])
+        self.region.radius = max(self.region.radius, 0.01)
 
     def __call__(self, p: Point) -> Point | None:
         """One step that descends, with its gradient; or p with a sharper gradient if there is none; or None.
@@ -121,9 +136,10 @@ class Descent:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""
         ask, size = self.ask, p.steepness
         last, before = self._foreseen(p, max(self.shrunk) * size), self.model.diagonal
-        q = None if tried.longer is None else self._lower(Point(p.y + tried.longer, tried.f), before, alone=last)
-        s = tried.s if q is None or tried.longer is None else tried.longer
-        q = q or Point(p.y + s, tried.f)
+        q, s = Point(p.y + tried.s, tried.f), tried.s
+        if tried.longer is not None:
+            lower = self._lower(Point(p.y + tried.longer, tried.f), before, alone=last or self.fine)
+            q, s = (q, s) if lower is None else (lower, tried.longer)
         self.steps += 1
         self.trail.append((p.f, self.way))
         self.way += norm2(s)
@@ -131,7 +147,9 @@ class Descent:
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q
-        if not q.known:
+        if self.fine:
+            ask.central(q)
+        elif not q.known:
             ask.forward(q, before)
         self.shrunk = (self.shrunk[1], q.steepness / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
@@ -140,11 +158,11 @@ class Descent:
         return q
 
     def _lower(self, q: Point, diagonal: Vector, *, alone: bool) -> Point | None:
-        """q if f is lower there than the value that q was given; with its gradient, unless the value alone will do.
+        """q, if f is lower there than it was given; with its gradient, unless the value alone will do.
 
         Queries: d + 1, or 1
         """
-        known = q.f
+        given = q.f
         try:
             if alone:
                 q.f = self.ask.value(q.y)
@@ -152,7 +170,7 @@ class Descent:
                 self.ask.forward(q, diagonal, guessed=True)
         except NonFiniteValue:  # f ends on the way there
             return None
-        return q if q.f < known else None
+        return q if q.f < given else None
 
     def mend(self, p: Point) -> None:
         """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.

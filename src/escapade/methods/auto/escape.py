@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...estimators.neighbourhood import Vector
-from .gradient import Differences, Point
+from .gradient import Differences
+from .point import Point
 
 HALVINGS = 40
 FITS = 8

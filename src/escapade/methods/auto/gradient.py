@@ -3,75 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import Array, epsilon, least_normal, like, norm2, to_numpy
+from ..._array import Array, epsilon, least_normal, like, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, table, table_estimate
+from ...estimators.noise import SAFETY, Noise, table, table_estimate
 from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
+from .point import Point
 
 Matrix = NDArray[np.float64]
 
+NOISIER = 50
+"""Noise that is larger than was thought by less than this makes no difference."""
+
 FEW = 8
 """Up to this dimension all second differences are taken at the start, and where a model has failed."""
-
-
-@dataclass
-class Point:
-    """A point on the host, its value, and its gradient where that is known."""
-
-    y: Vector
-    f: float
-    g: Vector = field(default_factory=partial(np.zeros, 0))
-    h: Vector = field(default_factory=partial(np.zeros, 0))
-    rise: Vector = field(default_factory=partial(np.zeros, 0))
-    """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
-    loose: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which entries of g rest on one side and the model's diagonal."""
-    sharp: bool = False
-    """Whether the gradient came from central differences."""
-    fitted: bool = False
-    """Whether differences whose steps fit each variable and the noise were tried there."""
-    foreseen: bool = False
-    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
-    _steepness: tuple[Vector | None, float] = (None, 0.0)
-    _fineness: tuple[Vector | None, float] = (None, 0.0)
-
-    @property
-    def known(self) -> bool:
-        """Whether the gradient was measured."""
-        return len(self.g) > 0
-
-    def recentred(self, before: Vector, after: Vector) -> None:
-        """Correct one-sided differences by another diagonal than they were corrected by."""
-        most = np.abs(before)  # steps fit no larger errors than that
-        change = np.minimum(np.maximum(before - after, -most), most)
-        self.g = self.g + self.loose * (change * self.h / 2)
-
-    @cached_property
-    def scale(self) -> Vector:
-        """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
-        return np.maximum(np.abs(self.y), 1.0)
-
-    @property
-    def steepness(self) -> float:
-        """|g|, which is asked for many times."""
-        if self._steepness[0] is not self.g:
-            self._steepness = self.g, norm2(self.g)
-        return self._steepness[1]
-
-    @property
-    def fineness(self) -> float:
-        """|1 / h|, likewise."""
-        if self._fineness[0] is not self.h:
-            self._fineness = self.h, norm2(1 / self.h)
-        return self._fineness[1]
 
 
 @dataclass
@@ -114,6 +66,13 @@ class Differences:
         """
         seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
         self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
+
+    def hears(self, noise: Noise, value: float) -> bool:
+        """Learn the noise that was seen around a point of this value; whether it is much more than was thought."""
+        before = self.eta(value)
+        if noise.source != "rounding":
+            self.level = max(self.level, noise.level)
+        return self.eta(value) > NOISIER * before
 
     def array(self, y: Vector) -> Array:
         """A host point as the user's kind of array."""

@@ -17,9 +17,10 @@ from ..base import Iterates
 from .certificate import Examiner
 from .descent import Descent
 from .escape import Line, leave
-from .gradient import FEW, Differences, Point
+from .gradient import FEW, Differences
 from .limited import diagonal_model
 from .model import Model
+from .point import Point
 from .poll import poll
 from .probe import AGREED, probe
 from .rounds import Abreast
@@ -36,9 +37,6 @@ PROBES = (12, 1)
 RESTARTS = 3
 """Times a run goes on after a certificate was asked for too early."""
 
-NOISIER = 50
-"""Noise that is larger than was thought by less than this is no reason to go back."""
-
 FUTILE = 4
 """Directions that may lead nowhere before a run gives up."""
 
@@ -48,6 +46,8 @@ would gain."""
 
 VAST = 1e25
 """A function that falls below minus this many times its value at the start has no bottom."""
+
+STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,13 +214,18 @@ class _Run:
 
     def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
         """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
-        off = self.descent.off
         if self.descent.offs:
             self.descent.mend(p)
-        finder = self.examiner.finder(self.descent.model, off, trusted=not self.suspect and off < AGREED)
+        trusted = not self.suspect and self.descent.off < AGREED
+        finder = self.examiner.finder(self.descent.model, self.descent.settled, trusted=trusted)
         here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
+        g, error = here.gradient()
+        if norm2(g) - error > self.settings.epsilon:  # nothing can be certified, but a few products may show a way on
+            p.learn(here)
+            v = probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0]))
+            return (Ending.of(finder.undecided(STEEP), here) if v is None else None), v
         finding = self.examiner.finding(finder, here)
         if finding.direction is None:
             return Ending.of(finding, here, lambda g: finder.taught().newton(g)), None
@@ -232,19 +237,12 @@ class _Run:
 
         Then the run goes on from what was learnt, a few times at most. A polished point knows its noise.
         """
-        (g, error), before = here.gradient(), self.ask.eta(p.f)
-        if here.noise.source != "rounding" and not p.fitted:
-            self.ask.level = max(self.ask.level, here.noise.level)
-        noisier = self.ask.eta(p.f) > NOISIER * before
-        size, epsilon = float(np.linalg.norm(g)), self.settings.epsilon
+        (g, error), epsilon = here.gradient(), self.settings.epsilon
+        size = norm2(g)
+        noisier = not p.fitted and self.ask.hears(here.noise, p.f) and size + error > epsilon
         large = size - error > epsilon or size + error > epsilon > 10 * error
         if self.restarts >= RESTARTS or not (noisier or large):
             return False
-        self.restarts, self.descent.wary = self.restarts + 1, p.foreseen or self.descent.wary
-        p.g, p.sharp, p.loose, p.foreseen = g, not noisier, np.zeros(len(g), dtype=np.bool_), False
-        p.h, p.rise = here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
-        if noisier:
-            p.f = here.f0
-            self.descent.restart(here.diagonal()[0])
-        self.descent.region.radius = max(self.descent.region.radius, 0.01)
+        self.restarts += 1
+        self.descent.resume(p, here, noisier=noisier)
         return True

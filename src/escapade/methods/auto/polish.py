@@ -16,12 +16,13 @@ import numpy as np
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...oracle import central, pairs
-from .gradient import Differences, Point, assembled
+from .gradient import Differences, assembled
 from .model import Model
+from .point import Point
 from .quadratic import Matrix
 
-MOST = 20
-"""Up to this dimension all second differences cost no more than a certificate."""
+MOST = 100
+"""Up to this dimension all second differences cost no more than a certificate, or than giving up."""
 
 FITS = 3
 """Times the steps are fitted to the curvatures that were seen on the last ones, at most."""

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...estimators.neighbourhood import Vector
-from .gradient import Differences, Point
+from .gradient import Differences
+from .point import Point
 
 Index = NDArray[np.int64]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...estimators.neighbourhood import Vector
-from .gradient import Differences, Point
+from .gradient import Differences
 from .model import Model
+from .point import Point
 
 AGREED = 0.01
 """A product that contradicts the model by less, relatively, is agreement."""

@@ -20,9 +20,10 @@ from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .certificate import Examiner
-from .gradient import Differences, Point, assembled
+from .gradient import Differences, assembled
 from .limited import diagonal_model
 from .model import Model
+from .point import Point
 
 WIDE = 300
 """Up to this dimension a round asks for all second differences; beyond, for the gradient, and SR1 keeps the model."""

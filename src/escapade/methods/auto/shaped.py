@@ -20,6 +20,9 @@ from .model import Model, shrunk
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
 
+ALIKE = 0.02
+"""A model whose eigenvalues differ by less than this, on average, is no better than a multiple of the identity."""
+
 UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
 
@@ -40,7 +43,7 @@ def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> 
     uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
     mean, square = model.moments
     spread = math.sqrt(max(square - mean**2, 0.0)) / (math.sqrt(square) + delta)
-    if off > 0.5 * spread or (wrong > WRONG and uneven):
+    if spread < ALIKE or off > 0.5 * spread or (wrong > WRONG and uneven):
         return Shape.of(shrunk(diagonal, delta, FLATTEST) if uneven else np.ones(len(diagonal)))
     return model.shape(delta, FLATTEST)
 

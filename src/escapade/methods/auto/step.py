@@ -10,8 +10,9 @@ import numpy as np
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
 from .escape import parabola
-from .gradient import Differences, Point
+from .gradient import Differences
 from .model import Model
+from .point import Point
 from .quadratic import MANY
 
 LENGTHEN = 4.0

@@ -1,0 +1,69 @@
+"""A point of a run, and what is known there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._array import norm2
+from ...estimators.neighbourhood import Neighbourhood, Vector
+
+
+@dataclass
+class Point:
+    """A point on the host, its value, and its gradient where that is known."""
+
+    y: Vector
+    f: float
+    g: Vector = field(default_factory=partial(np.zeros, 0))
+    h: Vector = field(default_factory=partial(np.zeros, 0))
+    rise: Vector = field(default_factory=partial(np.zeros, 0))
+    """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
+    loose: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Which entries of g rest on one side and the model's diagonal."""
+    sharp: bool = False
+    """Whether the gradient came from central differences."""
+    fitted: bool = False
+    """Whether differences whose steps fit each variable and the noise were tried there."""
+    foreseen: bool = False
+    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
+    _steepness: tuple[Vector | None, float] = (None, 0.0)
+    _fineness: tuple[Vector | None, float] = (None, 0.0)
+
+    @property
+    def known(self) -> bool:
+        """Whether the gradient was measured."""
+        return len(self.g) > 0
+
+    def recentred(self, before: Vector, after: Vector) -> None:
+        """Correct one-sided differences by another diagonal than they were corrected by."""
+        most = np.abs(before)  # steps fit no larger errors than that
+        change = np.minimum(np.maximum(before - after, -most), most)
+        self.g = self.g + self.loose * (change * self.h / 2)
+
+    def learn(self, here: Neighbourhood) -> None:
+        """Take the gradient that was measured there for a certificate."""
+        self.g, self.h, self.rise = here.gradient()[0], here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
+        self.sharp, self.loose, self.foreseen = True, np.zeros(len(self.g), dtype=np.bool_), False
+
+    @cached_property
+    def scale(self) -> Vector:
+        """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
+        return np.maximum(np.abs(self.y), 1.0)
+
+    @property
+    def steepness(self) -> float:
+        """|g|, which is asked for many times."""
+        if self._steepness[0] is not self.g:
+            self._steepness = self.g, norm2(self.g)
+        return self._steepness[1]
+
+    @property
+    def fineness(self) -> float:
+        """|1 / h|, likewise."""
+        if self._fineness[0] is not self.h:
+            self._fineness = self.h, norm2(1 / self.h)
+        return self._fineness[1]
