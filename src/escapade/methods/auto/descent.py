@@ -91,8 +91,10 @@ class Descent:
         self.fine |= not noisier and self.ask.blur(p) > self.epsilon / 2
         p.learn(here)
         if noisier:
-            p.f, p.sharp = here.f0, False
-            self.restart(here.diagonal()[0])
+            p.f = here.f0
+            if self.model.misses(here.diagonal()[0], self.ask.curvtol):
+                self.restart(here.diagonal()[0])
+                p.sharp = False
         self.region.radius = max(self.region.radius, 0.01)
 
     def __call__(self, p: Point) -> Point | None:

@@ -67,6 +67,16 @@ class Model:
         """The mean of the eigenvalues of B, and of their squares."""
         return float(np.trace(self.B)) / len(self.B), float(np.vdot(self.B, self.B)) / len(self.B)
 
+    def spread(self, delta: float) -> float:
+        """How different the eigenvalues of B are, relatively and on average."""
+        mean, square = self.moments
+        return math.sqrt(max(square - mean**2, 0.0)) / (math.sqrt(square) + delta)
+
+    def misses(self, diagonal: Vector, delta: float) -> bool:
+        """Whether the diagonal that was seen is another than that of B, by half as much as the eigenvalues differ."""
+        off = float(np.mean(np.abs(self.diagonal - diagonal) / (np.abs(diagonal) + delta)))
+        return off > 0.5 * self.spread(delta)
+
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""
         return float(g @ s + s @ (self.B @ s) / 2)

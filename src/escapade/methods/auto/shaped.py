@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +25,6 @@ ALIKE = 0.02
 UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
 
-WRONG = 0.1
-"""How wrong the diagonal of a model that is used may be, relatively and on average."""
-
 GLANCES = 8
 """Random directions along which the error of a product is seen, where that costs less than another product."""
 
@@ -39,11 +35,9 @@ def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> 
     That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
     the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing.
     """
-    wrong = float(np.mean(np.abs(model.diagonal - diagonal) / (np.abs(diagonal) + delta)))
     uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
-    mean, square = model.moments
-    spread = math.sqrt(max(square - mean**2, 0.0)) / (math.sqrt(square) + delta)
-    if spread < ALIKE or off > 0.5 * spread or (wrong > WRONG and uneven):
+    spread = model.spread(delta)
+    if spread < ALIKE or off > 2 * spread or model.misses(diagonal, delta):
         return Shape.of(shrunk(diagonal, delta, FLATTEST) if uneven else np.ones(len(diagonal)))
     return model.shape(delta, FLATTEST)
 
