@@ -15,7 +15,7 @@ from .gradient import FEW, Differences
 from .limited import diagonal_model
 from .model import Model
 from .point import Point
-from .polish import MOST, polish
+from .polish import MOST, SHOWN, polish
 from .step import Region, Tried
 
 KEPT, EARLY = 0.01, 2
@@ -80,22 +80,23 @@ class Descent:
         """The same, or ten times what the last of them did, if that is less."""
         return min([self.off, *(10 * off for off in self.offs[-1:])])
 
-    def restart(self, diagonal: Vector) -> None:
-        """A new, convex model."""
-        self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
-        self.region.radius = 0.01
-
     def resume(self, p: Point, here: Neighbourhood, *, noisier: bool) -> None:
         """Go on from a point that was thought the last, with the gradient that was measured there."""
         self.wary |= p.foreseen
-        self.fine |= not noisier and self.ask.blur(p) > self.epsilon / 2
+        self.fine |= self.ask.blur(p) > self.epsilon / 10
         p.learn(here)
         if noisier:
             p.f = here.f0
-            if self.model.misses(here.diagonal()[0], self.ask.curvtol):
-                self.restart(here.diagonal()[0])
-                p.sharp = False
+            p.sharp = self._check(here.diagonal()[0])
         self.region.radius = max(self.region.radius, 0.01)
+
+    def _check(self, diagonal: Vector) -> bool:
+        """Whether the model agrees with the diagonal that was seen; else a new, convex one takes its place."""
+        right = not self.model.misses(diagonal, self.ask.curvtol)
+        if not right:
+            self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
+        self.region.radius = max(self.region.radius, 0.01) if right else 0.01
+        return right
 
     def __call__(self, p: Point) -> Point | None:
         """One step that descends, with its gradient; or p with a sharper gradient if there is none; or None.
@@ -107,8 +108,9 @@ class Descent:
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
             length = norm2(tried.s)
-            if math.isfinite(tried.f) and tried.f >= p.f and length > 0:
-                self.model.along(tried.s / length, 2 * (tried.f - p.f - float(p.g @ tried.s)) / length**2)
+            bend = 2 * (tried.f - p.f - float(p.g @ tried.s))
+            if tried.f >= p.f and SHOWN * ask.eta(p.f) < bend < math.inf:
+                self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
             if tried.f < enough and tried.promised < 0:
                 spare = tried
@@ -131,7 +133,7 @@ class Descent:
             self.model, self.region.radius = Model(ask.dense(p)), 0.01
         else:
             ask.measure_noise(p, self.rng, ask.ones)
-            self.restart(ask.central(p))
+            self._check(ask.central(p))
         return p
 
     def _moved(self, p: Point, tried: Tried) -> Point:
