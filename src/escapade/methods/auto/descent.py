@@ -107,8 +107,7 @@ class Descent:
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
-            length = norm2(tried.s)
-            bend = 2 * (tried.f - p.f - float(p.g @ tried.s))
+            length, bend = norm2(tried.s), 2 * (tried.f - p.f - float(p.g @ tried.s))
             if tried.f >= p.f and SHOWN * ask.eta(p.f) < bend < math.inf:
                 self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
@@ -117,7 +116,6 @@ class Descent:
             over = length == 0.0 or -tried.promised <= ask.eta(p.f) or self.region.size <= least
             if spare is None and (over or (poor >= LOST and not p.sharp)):
                 break
-            # A small part of what was promised is taken for lack of better: further on f may be another function.
             kept = KEPT if self.steps < EARLY else 0.0
             if spare is not None and (over or poor >= PATIENCE or spare.f - p.f <= kept * spare.promised):
                 try:
