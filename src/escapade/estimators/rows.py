@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, epsilon, like, to_numpy
+from .._array import Array, epsilon, like, norm2, to_numpy
 from ..errors import NonFiniteValue
 from ..oracle import Oracle, axes, point
 from .noise import Noise
@@ -45,6 +45,9 @@ class Rows:
     steps: Vector
     far: float = 2.0
     """The factor of the rows that are compared with those at one step."""
+    finer: int = 3
+    """How often the gradient may be measured again on shorter steps."""
+    _fitted: tuple[Vector, Rows] | None = None
     _rows: dict[float, Vector] = field(default_factory=dict)
 
     @property
@@ -74,20 +77,24 @@ class Rows:
     def gradient(self) -> tuple[Vector, float]:
         """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
 
-        Where truncation is far above the noise, shorter rows are taken.
+        Where truncation is far above the noise, rows are taken again on steps that balance them, variable by variable.
 
-        Queries: 0, or 3*d the first time shorter rows are needed
+        Queries: 0, or 3*d the first time shorter rows are needed, three times at most
         """
-        for k in (1.0, 0.125):
-            h, third = k * self.steps, self.third_differences(k)
-            # Wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x.
-            g = (self.row(k) - self.row(-k)) / (2 * h) - third / (6 * h)
-            truncation = float(np.linalg.norm(third / (3 * h)))
-            factor = 1.5 if self._symmetric(k) else 1.9
-            noise = factor * self.noise.norm(self.d) * float(np.linalg.norm(1 / h)) / math.sqrt(self.d)
-            if truncation <= 100 * noise or truncation <= 1e-3 * float(np.linalg.norm(g)):
-                break
-        return g, truncation + noise
+        h, third = self.steps, self.third_differences()
+        # Wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x.
+        g, truncation = (self.row(1.0) - self.row(-1.0)) / (2 * h) - third / (6 * h), np.abs(third) / (3 * h)
+        noise = (1.5 if self._symmetric(1.0) else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
+        error = norm2(truncation), norm2(noise)
+        if self.finer == 0 or error[0] <= 100 * error[1] or error[0] <= 1e-3 * norm2(g):
+            return g, error[0] + error[1]
+        if self._fitted is None or self._fitted[0] is not h:
+            least = RESOLVED * epsilon(self.x) * np.abs(to_numpy(self.x).astype(np.float64)) / self.unit
+            fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
+            fitting = np.minimum(power_of_two(np.maximum(fitting, least)), h)
+            same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
+            self._fitted = h, Rows(*same, fitting, self.far, self.finer - 1)
+        return self._fitted[1].gradient()
 
     def _symmetric(self, k: float) -> bool:
         return self.far * k in self._rows
