@@ -97,9 +97,9 @@ class Neighbourhood(Looks):
             self.steps = np.minimum(stretch * fitting, most)
             self._rows.clear()
             try:
-                quiet = against_noise(self.noise.level, self.curvtol) <= epsilon(self.x) ** 0.25
-                self.far = 2.0 + (int(rng.integers(FURTHEST + 1)) / 1024 if quiet else 0.0)
-                self.take_rows(1.0, -1.0, -self.far, *(() if quiet else (self.far,)))
+                self.both = against_noise(self.noise.level, self.curvtol) > epsilon(self.x) ** 0.25
+                self.far = 2.0 + (0.0 if self.both else int(rng.integers(FURTHEST + 1)) / 1024)
+                self.take_rows(1.0, -1.0, -self.far, *((self.far,) if self.both else ()))
                 change = np.abs(np.concatenate([*self._rows.values()]) - self.f0)
             except NonFiniteValue as error:
                 lost = error

@@ -45,6 +45,8 @@ class Rows:
     steps: Vector
     far: float = 2.0
     """The factor of the rows that are compared with those at one step."""
+    both: bool = False
+    """Whether those are taken on both sides, which is needed where steps are long: fourth derivatives cancel."""
     finer: int = 3
     """How often the gradient may be measured again on shorter steps."""
     _fitted: tuple[Vector, Rows] | None = None
@@ -84,7 +86,7 @@ class Rows:
         h, third = self.steps, self.third_differences()
         # Wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x.
         g, truncation = (self.row(1.0) - self.row(-1.0)) / (2 * h) - third / (6 * h), np.abs(third) / (3 * h)
-        noise = (1.5 if self._symmetric(1.0) else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
+        noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
         error = norm2(truncation), norm2(noise)
         if self.finer == 0 or error[0] <= 100 * error[1] or error[0] <= 1e-3 * norm2(g):
             return g, error[0] + error[1]
@@ -93,30 +95,27 @@ class Rows:
             fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
             fitting = np.minimum(power_of_two(np.maximum(fitting, least)), h)
             same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
-            self._fitted = h, Rows(*same, fitting, self.far, self.finer - 1)
+            self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1)
         return self._fitted[1].gradient()
-
-    def _symmetric(self, k: float) -> bool:
-        return self.far * k in self._rows
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
         return self.row(k) + self.row(-k) - 2 * self.f0
 
     def third_differences(self, k: float = 1.0) -> Vector:
-        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if f is known far
-        on both, else over [-far h, h]."""
+        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if far rows are
+        taken on both, else over [-far h, h]."""
         far = self.far
-        self.take_rows(k, -k, -far * k)
+        self.take_rows(k, -k, -far * k, *((far * k,) if self.both else ()))
         plus, minus, back = self.row(k), self.row(-k), self.row(-far * k)
-        if self._symmetric(k):
+        if self.both:
             return 3 / (far**2 - 1) * ((self.row(far * k) - back) / far - (plus - minus))
         one, two = (plus - self.f0) / (1 + far), (minus - self.f0) / (far - 1)  # divided differences
         return 3 * (one + two) - 6 * (back - self.f0) / (far * (far**2 - 1))
 
     def uneven(self) -> Vector:
         """How much second differences change when they are taken at far steps, or else one step aside."""
-        if self._symmetric(1.0):
+        if self.both:
             return np.abs(self.second_differences(self.far) / self.far**2 - self.second_differences(1.0))
         return np.abs(self.third_differences())
 

@@ -335,6 +335,47 @@ def test_an_offset_leads_to_the_truth_or_to_no_certificate(offset):
     assert offset > 1e6 or result.success
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_that_nobody_told_of_never_breaks_a_run(seed):
+    rng = np.random.default_rng(seed)
+
+    def noisy(x):
+        return 1.0 + 0.5 * float(np.sum((x.astype(np.float64) - 10.3) ** 2)) + 1e-5 * rng.standard_normal()
+
+    result = escapade.minimize(noisy, np.full(2, 10.301, dtype=np.float32), rng=seed, maxfev=2000)
+    assert not result.success or np.linalg.norm(result.x - 10.3) <= 1e-4
+
+
+def test_a_flat_quartic_on_a_high_offset_is_not_called_steep():
+    def fun(X):
+        z = X[:, 0] - 0.37287
+        return 1e9 - 0.5 * 1.05e-3 * z**2 + 0.25 * z**4
+
+    result = run(fun, np.array([0.37287]), gtol=1e-6, curvtol=1e-3)
+    z = result.x[0] - 0.37287
+    slope = abs(z**3 - 1.05e-3 * z)
+    assert result.certificate.gradient.lower <= slope <= result.certificate.gradient.upper
+
+
+@pytest.mark.parametrize(("offset", "most"), [(0.0, 15), (1e6, 40)])
+def test_a_good_model_makes_the_certificate_cheap_where_f_vanishes_too(offset, most):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((30, 30)))[0]
+    A = (Q * np.geomspace(1.0, 300.0, 30)) @ Q.T
+    result = escapade.minimize(lambda x: 0.5 * float(x @ A @ x) + offset, rng.standard_normal(30), rng=0)
+    assert result.success
+    assert result.certificate.nfev < most * 31
+
+
+def test_a_valley_on_a_high_offset_is_followed_to_its_end():
+    def fun(x):
+        return 1e6 + float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+    result = escapade.minimize(fun, np.full(10, 0.5), rng=0)
+    assert result.success
+    assert np.linalg.norm(result.x - 1) < 1e-3
+
+
 def test_float32():
     result = run(Octopus(d=6), np.zeros(6, dtype=np.float32), gtol=0.1, curvtol=0.5)
     assert result.success

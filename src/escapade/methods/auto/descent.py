@@ -108,7 +108,7 @@ class Descent:
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
             length, bend = norm2(tried.s), 2 * (tried.f - p.f - float(p.g @ tried.s))
-            if tried.f >= p.f and SHOWN * ask.eta(p.f) < bend < math.inf:
+            if length > 0 and tried.f >= p.f and SHOWN * ask.eta(p.f) < bend < math.inf:
                 self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
             if tried.f < enough and tried.promised < 0:
