@@ -123,11 +123,8 @@ class Certifier:
 
     def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
         """The gradient's interval, the finding, and the rho that "minimum" would rest on."""
-        g, error = here.gradient()
+        g, error = here.gradient(self.rho)
         size = float(np.linalg.norm(g))
-        if self.rho is not None:  # a bound instead of an estimate
-            error = self.rho * float(np.linalg.norm(here.steps**2)) / 6
-            error += 1.5 * here.noise.norm(here.d) / float(np.min(here.steps))
         gradient = Interval(max(0.0, size - error), size + error)
         rho = self._rho(here, [])
         try:

@@ -76,16 +76,21 @@ class Rows:
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
             self._rows.update(zip(missing, np.split(values, len(missing)), strict=True))
 
-    def gradient(self) -> tuple[Vector, float]:
+    def gradient(self, rho: float | None = None) -> tuple[Vector, float]:
         """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
+
+        With a `rho`, a Lipschitz constant of the Hessian, the truncation is bounded and not estimated.
 
         Where truncation is far above the noise, rows are taken again on steps that balance them, variable by variable.
 
         Queries: 0, or 3*d the first time shorter rows are needed, three times at most
         """
         h, third = self.steps, self.third_differences()
-        # Wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x.
-        g, truncation = (self.row(1.0) - self.row(-1.0)) / (2 * h) - third / (6 * h), np.abs(third) / (3 * h)
+        g: Vector = (self.row(1.0) - self.row(-1.0)) / (2 * h)
+        if rho is None:  # wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x
+            g, truncation = g - third / (6 * h), np.abs(third) / (3 * h)
+        else:
+            truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
         error = norm2(truncation), norm2(noise)
         if self.finer == 0 or error[0] <= 100 * error[1] or error[0] <= 1e-3 * norm2(g):
@@ -96,7 +101,7 @@ class Rows:
             fitting = np.minimum(power_of_two(np.maximum(fitting, least)), h)
             same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
             self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1)
-        return self._fitted[1].gradient()
+        return self._fitted[1].gradient(rho)
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""

@@ -7,6 +7,8 @@ import pytest
 
 from escapade.errors import BelowPrecision
 from escapade.estimators import steps
+from escapade.estimators.neighbourhood import Neighbourhood
+from escapade.oracle import Oracle
 
 ETAS = [1e-16, 1e-9, 1e-4]
 RANGE = np.linspace(0.2, 5, 400)
@@ -107,3 +109,20 @@ def test_require_resolved_names_value_floor_and_remedy():
     steps.require_resolved("radius", 1.01 * floor, x, -5.0, 2.0)
     with pytest.raises(BelowPrecision, match=r"\|f\| = 5"):
         steps.require_resolved("radius", 0.99 * floor, x, -5.0, 2.0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_stiff_variable_has_steps_of_its_own_for_its_slope(offset, given):
+    def fun(x):
+        return offset + 1e4 * float(np.exp(50 * x[0]) - 50 * x[0]) + float(x[1] ** 2)
+
+    x, rho = np.array([1e-5, 0.3]), 1e4 * 50**3 * math.exp(0.5)
+    f = Oracle.of(fun)
+    here = Neighbourhood.measure(f, x, curvtol=0.01, rng=np.random.default_rng(0))
+    g, error = here.gradient(rho if given else None)
+    asked = f.ledger.queries
+    truth = np.array([5e5 * math.expm1(50 * x[0]), 2 * x[1]])
+    assert np.linalg.norm(g - truth) <= error < 1e-2
+    here.gradient(rho if given else None)
+    assert f.ledger.queries == asked
