@@ -4,6 +4,7 @@ python benchmarks/auto.py octopus [seeds]     from the origin, coordinates permu
 python benchmarks/auto.py cubic [seeds]       from the origin, plain and rotated
 python benchmarks/auto.py offaxis [seeds]     saddles that no coordinate leaves (default 20 seeds)
 python benchmarks/auto.py robust              what else a solver meets, one run each
+python benchmarks/auto.py offsets [seeds]     what a constant in f costs (default 4 seeds)
 python benchmarks/auto.py large [d]           thousands of variables, one run each (default 1,500)
 python benchmarks/auto.py                     all of them
 
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
+from scipy.optimize import rosen
 
 import escapade
 from escapade.methods.auto import Auto
@@ -177,6 +179,40 @@ def quartic(X: np.ndarray) -> np.ndarray:
     return Y @ np.linspace(0.01, 1.0, X.shape[1]) + np.sum(Y**2, axis=1)
 
 
+def offsets(seeds: int) -> None:
+    """The same functions, raised: f is then known to fewer digits, and so are its slopes."""
+    print("\nmedians of queries over d + 1, and verdicts\n")
+    print("| f* | quadratic, d = 30, condition 1,000 | Rosenbrock, d = 10 |\n|---|---|---|")
+    for offset in (0.0, 1e3, 1e5, 1e6, 1e7):
+        cells = []
+        for d in (30, 10):
+            costs, verdicts = [], set()
+            for seed in range(seeds):
+                rng = np.random.default_rng(seed)
+                if d == 30:
+                    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+                    fun, centre = partial(_raised, partial(_quadratic, Q), offset), rng.standard_normal(d)
+                else:
+                    fun, centre = partial(_raised, rosen, offset), np.zeros(d)
+                result = escapade.minimize(partial(_shifted, fun, centre), rng.standard_normal(d), rng=seed)
+                costs.append(result.nfev / (d + 1))
+                verdicts.add(result.certificate.verdict if result.certificate else result.stop.name)
+            cells.append(f"{np.median(costs):.0f} ({', '.join(sorted(verdicts))})")
+        print(f"| {offset:g} | {' | '.join(cells)} |", flush=True)
+
+
+def _quadratic(Q: np.ndarray, x: np.ndarray) -> float:
+    return float(np.geomspace(0.5, 500.0, len(x)) @ (Q.T @ x) ** 2)
+
+
+def _raised(fun: Callable[[np.ndarray], float], offset: float, x: np.ndarray) -> float:
+    return float(fun(x)) + offset
+
+
+def _shifted(fun: Callable[[np.ndarray], float], centre: np.ndarray, x: np.ndarray) -> float:
+    return fun(x - centre)
+
+
 def _scalar(fun: Callable[[np.ndarray], Any], x: np.ndarray) -> float:
     return float(fun(x[None, :])[0])
 
@@ -214,6 +250,8 @@ if __name__ == "__main__":
     for word in chosen:
         if word == "robust":
             robust()
+        elif word == "offsets":
+            offsets(numbers[0] if numbers else 4)
         elif word == "large":
             large(numbers[0] if numbers else 1500)
         else:
