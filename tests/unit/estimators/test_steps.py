@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from escapade import certify
 from escapade.errors import BelowPrecision
 from escapade.estimators import steps
 from escapade.estimators.neighbourhood import Neighbourhood
@@ -126,3 +127,17 @@ def test_a_stiff_variable_has_steps_of_its_own_for_its_slope(offset, given):
     assert np.linalg.norm(g - truth) <= error < 1e-2
     here.gradient(rho if given else None)
     assert f.ledger.queries == asked
+
+
+def test_a_gradient_that_cannot_be_paid_for_is_the_one_known():
+    def fun(x):
+        return 0.5e8 * x[1] ** 2 * (1 + 100 * x[1]) + x[0] ** 2 / 2
+
+    x, gaps = np.array([0.0, 1e-13]), []
+    for budget in range(1, 120):
+        seen = certify(fun, x, maxfev=budget, rng=0)
+        assert seen.nfev <= budget
+        assert seen.gradient.lower <= 1e-5 <= seen.gradient.upper
+        gaps.append(seen.gradient.upper - seen.gradient.lower)
+    assert gaps[0] == math.inf
+    assert gaps[-1] < 1e-5
