@@ -179,38 +179,33 @@ def quartic(X: np.ndarray) -> np.ndarray:
     return Y @ np.linspace(0.01, 1.0, X.shape[1]) + np.sum(Y**2, axis=1)
 
 
+def quadratic(rng: np.random.Generator) -> Callable[[np.ndarray], float]:
+    """Curvatures of 1 to 1,000 along random directions, around a random point of 30 variables."""
+    Q, centre = np.linalg.qr(rng.standard_normal((30, 30)))[0], rng.standard_normal(30)
+    return lambda x: float(np.geomspace(0.5, 500.0, 30) @ (Q.T @ (x - centre)) ** 2)
+
+
+def raised(fun: Callable[[np.ndarray], float], offset: float) -> Callable[[np.ndarray], float]:
+    """The function and a constant."""
+    return lambda x: float(fun(x)) + offset
+
+
 def offsets(seeds: int) -> None:
     """The same functions, raised: f is then known to fewer digits, and so are its slopes."""
+    cases: list[tuple[int, Callable[[np.random.Generator], Any]]] = [(30, quadratic), (10, lambda _: rosen)]
     print("\nmedians of queries over d + 1, and verdicts\n")
     print("| f* | quadratic, d = 30, condition 1,000 | Rosenbrock, d = 10 |\n|---|---|---|")
     for offset in (0.0, 1e3, 1e5, 1e6, 1e7):
         cells = []
-        for d in (30, 10):
+        for d, make in cases:
             costs, verdicts = [], set()
             for seed in range(seeds):
                 rng = np.random.default_rng(seed)
-                if d == 30:
-                    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
-                    fun, centre = partial(_raised, partial(_quadratic, Q), offset), rng.standard_normal(d)
-                else:
-                    fun, centre = partial(_raised, rosen, offset), np.zeros(d)
-                result = escapade.minimize(partial(_shifted, fun, centre), rng.standard_normal(d), rng=seed)
+                result = escapade.minimize(raised(make(rng), offset), rng.standard_normal(d), rng=seed)
                 costs.append(result.nfev / (d + 1))
                 verdicts.add(result.certificate.verdict if result.certificate else result.stop.name)
             cells.append(f"{np.median(costs):.0f} ({', '.join(sorted(verdicts))})")
         print(f"| {offset:g} | {' | '.join(cells)} |", flush=True)
-
-
-def _quadratic(Q: np.ndarray, x: np.ndarray) -> float:
-    return float(np.geomspace(0.5, 500.0, len(x)) @ (Q.T @ x) ** 2)
-
-
-def _raised(fun: Callable[[np.ndarray], float], offset: float, x: np.ndarray) -> float:
-    return float(fun(x)) + offset
-
-
-def _shifted(fun: Callable[[np.ndarray], float], centre: np.ndarray, x: np.ndarray) -> float:
-    return fun(x - centre)
 
 
 def _scalar(fun: Callable[[np.ndarray], Any], x: np.ndarray) -> float:

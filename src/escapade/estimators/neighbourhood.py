@@ -14,7 +14,7 @@ from . import noise as noise_
 from .looks import Looks
 from .noise import Noise
 from .rows import Interval, Vector
-from .steps import RESOLVED, against_noise, curvature_steps, longest, power_of_two
+from .steps import against_noise, curvature_steps, longest, power_of_two, shortest
 
 FURTHEST = 512
 """Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
@@ -99,7 +99,7 @@ class Neighbourhood(Looks):
             try:
                 self.both = against_noise(self.noise.level, self.curvtol) > epsilon(self.x) ** 0.25
                 self.far = 2.0 + (0.0 if self.both else int(rng.integers(FURTHEST + 1)) / 1024)
-                self.take_rows(1.0, -1.0, -self.far, *((self.far,) if self.both else ()))
+                self.take_usual_rows()
                 change = np.abs(np.concatenate([*self._rows.values()]) - self.f0)
             except NonFiniteValue as error:
                 lost = error
@@ -108,7 +108,7 @@ class Neighbourhood(Looks):
                 stretch /= 64
                 continue
             wild = np.max(change.reshape(-1, self.d), axis=0) > WILD * (1 + abs(self.f0))
-            wild &= self.steps / 64 >= RESOLVED * epsilon(self.x) * np.abs(to_numpy(self.x)) / self.unit
+            wild &= self.steps / 64 >= shortest(self.x, self.unit)
             if np.any(wild) and not last:
                 stretch[wild] /= 64
                 continue

@@ -16,7 +16,7 @@ from .._array import Array, epsilon, like, norm2, to_numpy
 from ..errors import BudgetExhausted, NonFiniteValue
 from ..oracle import Oracle, axes, point
 from .noise import Noise
-from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two
+from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two, shortest
 
 Vector = NDArray[np.float64]
 
@@ -76,6 +76,13 @@ class Rows:
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
             self._rows.update(zip(missing, np.split(values, len(missing)), strict=True))
 
+    def take_usual_rows(self) -> None:
+        """The rows at one step on both sides, and the far ones.
+
+        Queries: 3*d, or 4*d if far rows are taken on both sides, the first time
+        """
+        self.take_rows(1.0, -1.0, -self.far, *((self.far,) if self.both else ()))
+
     def gradient(self, rho: float | None = None) -> tuple[Vector, float]:
         """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
 
@@ -96,9 +103,8 @@ class Rows:
         if self.finer == 0 or error[0] <= 100 * error[1] or error[0] <= 1e-3 * norm2(g):
             return g, error[0] + error[1]
         if self._fitted is None or self._fitted[0] is not h:
-            least = RESOLVED * epsilon(self.x) * np.abs(to_numpy(self.x).astype(np.float64)) / self.unit
             fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
-            fitting = np.minimum(power_of_two(np.maximum(fitting, least)), h)
+            fitting = np.minimum(power_of_two(np.maximum(fitting, shortest(self.x, self.unit))), h)
             same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
             self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1)
         try:
@@ -110,14 +116,14 @@ class Rows:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
         return self.row(k) + self.row(-k) - 2 * self.f0
 
-    def third_differences(self, k: float = 1.0) -> Vector:
-        """The third derivatives along the coordinates times (k h_i)^3, for nothing: from both sides if far rows are
-        taken on both, else over [-far h, h]."""
+    def third_differences(self) -> Vector:
+        """The third derivatives along the coordinates times h_i^3, for nothing: from both sides if far rows are taken
+        on both, else over [-far h, h]."""
         far = self.far
-        self.take_rows(k, -k, -far * k, *((far * k,) if self.both else ()))
-        plus, minus, back = self.row(k), self.row(-k), self.row(-far * k)
+        self.take_usual_rows()
+        plus, minus, back = self.row(1.0), self.row(-1.0), self.row(-far)
         if self.both:
-            return 3 / (far**2 - 1) * ((self.row(far * k) - back) / far - (plus - minus))
+            return 3 / (far**2 - 1) * ((self.row(far) - back) / far - (plus - minus))
         one, two = (plus - self.f0) / (1 + far), (minus - self.f0) / (far - 1)  # divided differences
         return 3 * (one + two) - 6 * (back - self.f0) / (far * (far**2 - 1))
 

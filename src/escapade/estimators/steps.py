@@ -32,8 +32,6 @@ TRUNCATION_SAFETY = 2.5
 times its error if f is smooth; for a Hessian that is only Hölder of order 1/2 it must be multiplied by this."""
 
 
-ROOT = math.sqrt(2)
-
 EXPONENT = 0x7FF0000000000000
 """The bits of a positive double that are its exponent."""
 
@@ -103,25 +101,26 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
 
     They do not grow with |x|: a feature of size one far from the origin would be stepped over.
     """
-    return np.maximum(LONGEST, 4 * _least(x, unit))
+    return np.maximum(LONGEST, 4 * shortest(x, unit))
 
 
-def _least(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+def shortest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The shortest steps that x resolves, per coordinate, in units of `unit`."""
     least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64, copy=False)) / unit
     return least
 
 
 def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> float | NDArray[np.float64]:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
-    least = _least(x, unit)
-    if least[least.argmax()] <= h <= LONGEST:
+    least = shortest(x, unit)
+    if least.max() <= h <= LONGEST:
         return h
     return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 
 
 def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest power of two to each step: the leading bits of sqrt(2) h."""
-    nearest: NDArray[np.float64] = ((ROOT * h).view(np.int64) & EXPONENT).view(np.float64)
+    nearest: NDArray[np.float64] = ((math.sqrt(2) * h).view(np.int64) & EXPONENT).view(np.float64)
     return nearest
 
 

@@ -205,7 +205,7 @@ class Oracle:
         engine, ledger = self._engine, self._engine.ledger
         weight = self._weight()
         queries = stencil.size * weight
-        if engine.maxfev is not None and queries > engine.maxfev - ledger.queries:
+        if queries > self.remaining:
             raise self._with_best(BudgetExhausted(queries, ledger.queries, engine.maxfev or 0))
         if time.monotonic() > engine.deadline:
             raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))

@@ -19,6 +19,7 @@ from escapade.methods.auto.point import Point
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
 from escapade.methods.auto.quadratic import MANY, trust_region_step
+from escapade.methods.auto.step import TOGETHER
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
 from escapade.stopping import Stop
@@ -114,10 +115,10 @@ def test_an_inverse_is_forgotten_with_a_model_that_curves_down():
 
 
 def test_a_longer_step_is_tried_together_with_its_gradient_and_left_where_it_is_worse():
-    ask = differences(lambda X: np.sum(X**2, axis=1), np.zeros(MANY), vectorized=True)
-    descent = Descent(ask, 1e-4, np.random.default_rng(0), Model(8.0 * np.eye(MANY)))
-    p = Point(np.eye(MANY)[0], 1.0)
-    ask.forward(p, np.full(MANY, 2.0))
+    ask = differences(lambda X: np.sum(X**2, axis=1), np.zeros(TOGETHER), vectorized=True)
+    descent = Descent(ask, 1e-4, np.random.default_rng(0), Model(8.0 * np.eye(TOGETHER)))
+    p = Point(np.eye(TOGETHER)[0], 1.0)
+    ask.forward(p, np.full(TOGETHER, 2.0))
     tried, rounds = descent.region.attempt(ask, p, descent.model, 0), ask.f.ledger.rounds
     q = descent._moved(p, tried)
     assert ask.f.ledger.rounds - rounds == 1

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from ..._array import norm2
+from ..._array import epsilon, norm2
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from .gradient import FEW, Differences
@@ -78,7 +78,7 @@ class Descent:
     @property
     def settled(self) -> float:
         """The same, or ten times what the last of them did, if that is less."""
-        return min([self.off, *(10 * off for off in self.offs[-1:])])
+        return min(self.off, 10 * self.offs[-1]) if self.offs else 0.0
 
     def resume(self, p: Point, here: Neighbourhood, *, noisier: bool) -> None:
         """Go on from a point that was thought the last, with the gradient that was measured there."""
@@ -103,7 +103,7 @@ class Descent:
 
         Queries: d + 1 and a few; 2*d for a sharper gradient
         """
-        ask, least = self.ask, 4 * self.ask.limits[0]
+        ask, least = self.ask, 4 * epsilon(self.ask.x)
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
@@ -193,7 +193,7 @@ class Descent:
 
         Queries: those of `polish`
         """
-        if p.fitted or self.ask.d > MOST or float(np.linalg.norm(p.g)) <= self.epsilon:
+        if p.fitted or self.ask.d > MOST or p.steepness <= self.epsilon:
             return None
         found, p.fitted = polish(self.ask, p, self.rng, ENOUGH * self.epsilon), True
         if found is None:

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._array import Array, epsilon, least_normal, like, to_numpy
+from ..._array import Array, epsilon, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, Noise, table, table_estimate
+from ...estimators.noise import SAFETY, Noise, rounding, table, table_estimate
 from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
-
-Matrix = NDArray[np.float64]
+from .quadratic import Matrix
 
 NOISIER = 50
 """Noise that is larger than was thought by less than this makes no difference."""
@@ -43,16 +41,6 @@ class Differences:
     def d(self) -> int:
         """The dimension."""
         return int(self.x.shape[0])
-
-    @cached_property
-    def limits(self) -> tuple[float, float]:
-        """The machine epsilon of points, and the smallest normal number."""
-        return epsilon(self.x), least_normal(self.x)
-
-    @cached_property
-    def every(self) -> NDArray[np.bool_]:
-        """All coordinates."""
-        return np.ones(self.d, dtype=np.bool_)
 
     @cached_property
     def ones(self) -> Vector:
@@ -84,7 +72,7 @@ class Differences:
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
-        return max(2 * self.level, max(self.limits[0], self.f.precision) * abs(value), self.limits[1])
+        return max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
 
     def value(self, y: Vector, purpose: str = "line search") -> float:
         """f at y; infinite where f is not finite, so that a step there is one that failed.
@@ -117,7 +105,7 @@ class Differences:
         return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
 
     def _fit(self, p: Point, h: Vector) -> Vector:
-        return np.maximum(h, 64 * self.limits[0] * np.abs(p.y))
+        return np.maximum(h, 64 * epsilon(self.x) * np.abs(p.y))
 
     def forward(self, p: Point, diagonal: Vector, *, guessed: bool = False) -> None:
         """The gradient (f(x + h_i e_i) - f(x)) / h_i - h_i D_ii / 2: as good as a central one where D is right.
@@ -126,7 +114,7 @@ class Differences:
         """
         p.h = self.careful(p, diagonal)
         p.rise = self.rises(p, p.h, guessed=guessed)
-        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, self.every, False
+        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, np.ones(self.d, dtype=np.bool_), False
 
     def rises(self, p: Point, h: Vector, *, guessed: bool = False) -> Vector:
         """(f(x + h_i e_i) - f(x)) / h_i, and f(x) if that is a guess.
@@ -182,7 +170,7 @@ class Differences:
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
-        return 2 * self.eta(p.f) * p.fineness
+        return 2 * self.eta(p.f) * norm2(1 / p.h)
 
     def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
         """The curvature along the unit vector v and the slope there, from values at p ± t v.

@@ -28,7 +28,7 @@ UNKNOWN = 1e-8
 """A variable whose curvatures are this small, beside the square root of the largest, may have none."""
 
 EXACT = 1e-8
-"""What a step may leave of the gradient, by the model, before its inverse is taken anew."""
+"""What a step by the inverse may leave of the gradient, by the model; if it is more, Cholesky factors are taken."""
 
 HUGE = 1e100
 """What is larger, or not a number, is no curvature."""

@@ -30,8 +30,6 @@ class Point:
     """Whether differences whose steps fit each variable and the noise were tried there."""
     foreseen: bool = False
     """Whether the gradient is what the model says, and small enough to ask for a certificate."""
-    _steepness: tuple[Vector | None, float] = (None, 0.0)
-    _fineness: tuple[Vector | None, float] = (None, 0.0)
 
     @property
     def known(self) -> bool:
@@ -56,14 +54,5 @@ class Point:
 
     @property
     def steepness(self) -> float:
-        """|g|, which is asked for many times."""
-        if self._steepness[0] is not self.g:
-            self._steepness = self.g, norm2(self.g)
-        return self._steepness[1]
-
-    @property
-    def fineness(self) -> float:
-        """|1 / h|, likewise."""
-        if self._fineness[0] is not self.h:
-            self._fineness = self.h, norm2(1 / self.h)
-        return self._fineness[1]
+        """|g|."""
+        return norm2(self.g)

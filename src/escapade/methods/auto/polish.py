@@ -50,8 +50,8 @@ def polish(ask: Differences, p: Point, rng: np.random.Generator, enough: float) 
             return None
         for _ in range(NEWTON):
             before, here = here, _newton(ask, here, model, enough)
-            size = float(np.linalg.norm(here.g))
-            if size <= enough or not size < 0.5 * float(np.linalg.norm(before.g)):
+            size = here.steepness
+            if size <= enough or not size < 0.5 * before.steepness:
                 break
     except NonFiniteValue:  # f ends here
         return None
@@ -65,7 +65,7 @@ def _newton(ask: Differences, p: Point, model: Model, enough: float) -> Point:
     if not q.f <= p.f + noise:
         return p
     _row(ask, q)
-    return q if q.f < p.f - noise or float(np.linalg.norm(q.g)) < 0.5 * float(np.linalg.norm(p.g)) else p
+    return q if q.f < p.f - noise or q.steepness < 0.5 * p.steepness else p
 
 
 def _stiff(model: Model, g: Vector, enough: float) -> Vector:

@@ -77,11 +77,11 @@ class Abreast:
             moved = Move.ESCAPE if low <= -0.5 * self.ask.curvtol else Move.DESCENT
             model = known or self._look(q, model, p)
             p = q
-            yield Iterate(self.ask.array(p.y), moved, p.f, float(np.linalg.norm(p.g)))
+            yield Iterate(self.ask.array(p.y), moved, p.f, p.steepness)
 
     def _arrived(self, p: Point, low: float) -> bool:
         """Whether the gradient is small, the model curves up, and Newton's method has had its last word."""
-        size = float(np.linalg.norm(p.g))
+        size = p.steepness
         if low <= -0.5 * self.ask.curvtol or size > max(0.5 * self.epsilon, self.ask.blur(p)):
             return False
         self.polished += 1

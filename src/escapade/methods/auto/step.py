@@ -13,10 +13,12 @@ from .escape import parabola
 from .gradient import Differences
 from .model import Model
 from .point import Point
-from .quadratic import MANY
 
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
+
+TOGETHER = 64
+"""From this dimension on a longer step is tried together with its gradient."""
 
 WORTH = 1.0
 """A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
@@ -81,7 +83,7 @@ class Region:
         if (t - 1) ** 2 * (ask.d + 1) < WORTH or (t - 1) ** 2 * bend < 4 * ask.eta(p.f):
             return tried
         s = ask.host(p.y + t * tried.s) - p.y
-        if t > 1 and tried.f < p.f and ask.d >= MANY:
+        if t > 1 and tried.f < p.f and ask.d >= TOGETHER:
             return Tried(tried.s, tried.f, tried.promised, longer=s)
         value = ask.value(p.y + s)
         if not value < tried.f:
