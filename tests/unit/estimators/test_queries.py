@@ -11,6 +11,7 @@ from escapade import Oracle
 from escapade.estimators import dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps
 from escapade.estimators.hessian_vector import Products
 from escapade.estimators.neighbourhood import Neighbourhood
+from escapade.estimators.rows import Rows
 
 MODULES = (dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps)
 NAMES = {"d", "m"}
@@ -119,6 +120,10 @@ def test_rows_are_paid_once(d):
     taken = cost(here.f, lambda: here.take_rows(1.0, 8.0, 16.0))
     assert taken == 2 * promised(Neighbourhood.take_rows, 0, d=d)
     assert here.f.ledger.rounds == rounds + 1
+    for both in (False, True):
+        fresh = Rows(here.f, here.x, here.unit, 0.1, here.f0, here.noise, here.steps, both=both)
+        assert cost(fresh.f, fresh.take_usual_rows) == promised(Rows.take_usual_rows, int(both), d=d)
+        assert cost(fresh.f, fresh.take_usual_rows) == 0
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -205,6 +210,7 @@ TESTED = {
     Neighbourhood.measure.__func__,
     Neighbourhood.row,
     Neighbourhood.take_rows,
+    Neighbourhood.take_usual_rows,
     Neighbourhood.along,
     Neighbourhood.third_along,
     Neighbourhood.steady,
