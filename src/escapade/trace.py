@@ -70,9 +70,8 @@ class Trace:
 
     def add(self, iterate: Iterate, x: Array, ledger: Ledger, best: float | None = None) -> Step:
         """Record an iterate, with x in the user's variables."""
-        books = dict(ledger.by_purpose)
-        nit, nfev = len(self) + 1, sum(books.values())
-        step = Step(nit, iterate.move, iterate.fun, iterate.grad_norm, nfev, books, x, best)
+        books, nit = dict(ledger.by_purpose), len(self.steps) + 1
+        step = Step(nit, iterate.move, iterate.fun, iterate.grad_norm, ledger.queries, books, x, best)
         self.steps.append(step)
         return step
 

@@ -17,13 +17,15 @@ class Ledger:
     """
 
     by_purpose: Counter[str] = field(default_factory=Counter)
+    queries: int = 0
+    """Those of all purposes."""
     rounds: int = 0
     calls: int = 0
     attempts: int = 0
     observations: int = 0
     gradients: int = 0
 
-    @property
-    def queries(self) -> int:
-        """All queries so far."""
-        return sum(self.by_purpose.values())
+    def count(self, purpose: str, queries: int) -> None:
+        """Book so many queries."""
+        self.by_purpose[purpose] += queries
+        self.queries += queries

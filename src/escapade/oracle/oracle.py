@@ -31,7 +31,7 @@ from ..errors import (
 from ..executors import Evaluate, choose
 from .arguments import check_arguments
 from .batch import Batch
-from .failures import Failures, checked_values, missing_values
+from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
 from .stencil import Stencil, point
@@ -207,12 +207,12 @@ class Oracle:
         queries = stencil.size * weight
         if queries > self.remaining:
             raise self._with_best(BudgetExhausted(queries, ledger.queries, engine.maxfev or 0))
-        if time.monotonic() > engine.deadline:
+        if engine.deadline < np.inf and time.monotonic() > engine.deadline:
             raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
         ledger.rounds += 1
         values, why = self._evaluate(stencil, keep_best=self.batch is None)
         missing = int(np.sum(np.isnan(values))) if why else 0
-        ledger.by_purpose[self.purpose] += queries - missing * weight
+        ledger.count(self.purpose, queries - missing * weight)
         if missing:
             raise self._with_best(missing_values(stencil, values, why))
         return values
@@ -262,30 +262,33 @@ class Oracle:
 
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The values, NaN where one is missing, and why the first of those is."""
-        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
-        blocks, why, start, rows = [], "", 0, max(1, BLOCK_BYTES // (8 * stencil.d))
-        while start < stencil.size:
-            stop = min(start + rows, stencil.size)
-            what = stencil, (start, stop), batch
-            ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
-            try:
-                values, precision, lost = (
-                    engine.journal.block(self.purpose, *what, self.ledger, ask) if engine.journal else ask()
-                )
-            except EvaluationFailed as error:
-                raise self._with_best(error) from error.__cause__
-            blocks.append(values)
-            why = why or lost
-            engine.precision = max(engine.precision, precision)
-            if keep_best and not (lost and np.isnan(values).all()):
-                lowest = int(np.nanargmin(values) if lost else values.argmin())
-                if values[lowest] < engine.best_fun:
-                    row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
-                    engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
-            start = stop
-        return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0), *blocks]), why
+        size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
+        if 0 < size <= rows:
+            return self._block(stencil, (0, size), keep_best)
+        blocks = [self._block(stencil, (k, min(k + rows, size)), keep_best) for k in range(0, size, rows)]
+        return np.concatenate([np.empty(0), *(values for values, _ in blocks)]), next((why for _, why in blocks if why), "")
+
+    def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
+        """The same for the points from one of the stencil to another."""
+        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
+        what = stencil, span, batch
+        ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
+        try:
+            values, precision, lost = (
+                engine.journal.block(self.purpose, *what, self.ledger, ask) if engine.journal else ask()
+            )
+        except EvaluationFailed as error:
+            raise self._with_best(error) from error.__cause__
+        if precision > engine.precision:
+            engine.precision = precision
+        if keep_best and not (lost and np.isnan(values).all()):
+            lowest = int(np.nanargmin(values) if lost else values.argmin())
+            if values[lowest] < engine.best_fun:
+                row = stencil.rows(span[0] + lowest, span[0] + lowest + 1)  # the block may have been written to
+                engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
+        return values, lost
 
     def _book(self, rows: int) -> None:
         """So many points were sent to the function; and those that had to be sent again, to a worker that lived."""
