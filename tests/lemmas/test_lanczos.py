@@ -108,6 +108,16 @@ def test_terms_solve_their_system(kind):
         assert math.isclose(first, process.beta[-1] * abs(w[-1]), rel_tol=1e-7)
 
 
+def test_the_pace_is_that_of_the_first_term():
+    """The gains of the later half of the products, from the pivots of T_k alone."""
+    matrix, metric, _, _, q = setting(3, 12, DELTA)
+    process, logs = Process(Fake(matrix, metric, 0.0, "exact", None, 0, DELTA), DELTA, q), [0.0]
+    for k in range(1, 9):
+        process.advance()
+        logs.append(math.log(process.terms(0.0)[0]))
+        assert math.isclose(process.pace(), (logs[k // 2] - logs[k]) / (k - k // 2), rel_tol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["exact", "anywhere"])
 def test_slack_covers_what_reorthogonalisation_removes(kind):
     """B q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j with |g_j| <= error + slack (1e-13)."""

@@ -111,6 +111,14 @@ class Process:
         w = z.dot(z[0, :] / gap)
         return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
+    def pace(self) -> float:
+        """The factor by which a product lately shrank the first term at level 0, as a logarithm."""
+        pivot, gains = math.inf, []
+        for alpha, before, beta in zip(self.alpha, [0.0, *self.beta], self.beta, strict=False):
+            pivot = alpha - before**2 / pivot  # of T_k: the term is the product of beta / pivot
+            gains.append(math.log(pivot / max(beta, 1e-300)))
+        return sum(gains[len(gains) // 2 :]) / (len(gains) - len(gains) // 2)
+
     def bound(self, level: float, error: float) -> float:
         """The right side of the inequality."""
         first, second, _ = self.terms(level)

@@ -268,7 +268,8 @@ class Oracle:
         if 0 < size <= rows:
             return self._block(stencil, (0, size), keep_best)
         blocks = [self._block(stencil, (k, min(k + rows, size)), keep_best) for k in range(0, size, rows)]
-        return np.concatenate([np.empty(0), *(values for values, _ in blocks)]), next((why for _, why in blocks if why), "")
+        values = np.concatenate([np.empty(0), *(values for values, _ in blocks)])
+        return values, next((why for _, why in blocks if why), "")
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""

@@ -1,11 +1,13 @@
-"""The errors of forward products, seen along random directions."""
+"""The shape that products are taken in, and the errors of forward ones, seen along random directions."""
 
 import numpy as np
 import pytest
 
+import escapade
 from escapade import Oracle
 from escapade.estimators.neighbourhood import Neighbourhood
-from escapade.methods.auto.shaped import GLANCES, Shaped
+from escapade.methods.auto.model import Model
+from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 
 
 def products(d, rng, failure, bend=0.5):
@@ -46,3 +48,47 @@ def test_few_variables_are_measured_again_instead():
     product, before = shaped(q), shaped.here.f.ledger.queries
     shaped.truncation(q, product)
     assert shaped.here.f.ledger.queries - before == GLANCES + 1
+
+
+def turned(values, seed=0):
+    """A matrix of these eigenvalues, along random directions."""
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values), len(values))))[0]
+    return (Q * values) @ Q.T
+
+
+def test_curvatures_that_f_no_longer_has_are_cut():
+    known, stale = np.array([0.1, 0.3, 1.0]), np.full(5, 50.0)
+    B = turned(np.concatenate([known, stale]))
+    smaller = cut(Model(B), total=11.4)
+    assert np.allclose(np.linalg.eigvalsh(smaller.B), [*known, *np.full(5, 2.0)])
+    assert np.allclose(smaller.B, B @ smaller.B @ np.linalg.inv(B))  # the eigenvectors are the same
+    assert np.allclose((smaller.spectrum[1] * smaller.spectrum[0]) @ smaller.spectrum[1].T, smaller.B)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 4.0], [-1.0, 2.0, 50.0, 60.0]])
+def test_other_models_are_left_alone(values):
+    model = Model(turned(np.array(values)))
+    assert cut(model, total=6.0) is model
+
+
+def test_a_model_wrong_by_a_factor_has_the_right_shape():
+    H = turned(np.geomspace(1, 1000, 40))
+    for factor in (0.6, 1.0, 1.7):
+        P = np.asarray(preconditioner(Model(factor * H), 0.0, np.diag(H), 1e-2))
+        seen = np.linalg.eigvalsh(P @ H @ P)
+        assert seen[-1] < 1.1 * seen[0]
+
+
+def test_what_curvatures_were_does_not_cost_the_certificate():
+    """A rotated quartic is far stiffer at its start than at its minimum: the model has to be cut, and the errors of the
+    products seen at the short steps they have, or the certificate takes 97 to 109 products."""
+    d = 100
+    Q, scales = np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0], np.linspace(0.01, 1, d)
+
+    def fun(X):
+        squares = (X @ Q.T) ** 2
+        return squares @ scales + np.sum(squares**2, axis=1)
+
+    result = escapade.minimize(fun, np.random.default_rng(0).standard_normal(d), vectorized=True, rng=0)
+    assert result.success
+    assert result.nfev_by_purpose["curvature"] <= 40 * (d + 1)

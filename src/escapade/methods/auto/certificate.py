@@ -128,8 +128,7 @@ class Informed(Finder):
         if not products.steady(self._softest(products, first)):
             return None
         error = products.noise() + products.truncation(*first.critical())
-        enough = limits.threshold(limits.aim)
-        if enough > 1.25 * first.terms(0.0)[1] * error:  # a product more, not a start more
+        for enough in self._worth(first, error, limits):  # a product more, not a start more
             finding, done = self._advance(first, error, enough)
             if done:
                 return finding
@@ -159,6 +158,16 @@ class Informed(Finder):
         kind = "one-sided" if products.order == 1 else "symmetric"
         reason = f"{len(self.pairs)} {kind} products from {counted(r, 'start')}, product error at most {error:.2g}"
         return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
+
+    def _worth(self, first: Process, error: float, limits: Shares) -> list[float]:
+        """Thresholds that more products of a first start are worth, where their error lets them be reached: that of a
+        start alone, if at its pace another start would cost more; else that of all starts aimed at."""
+        enough, alone = limits.threshold(limits.aim), limits.threshold(1)
+        bound, second, _ = first.terms(0.0)
+        least = 1.25 * second * error
+        if least < alone and math.log(max(bound / (alone - least), 1.0)) < first.pace() * len(first.alpha):
+            return [alone]
+        return [enough] if least < enough else []
 
     def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""

@@ -13,7 +13,7 @@ from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from ...oracle import gathered
-from .limited import Shape
+from .limited import Limited, Shape
 from .model import Model, shrunk
 
 FLATTEST = 1e-3
@@ -21,6 +21,12 @@ FLATTEST = 1e-3
 
 ALIKE = 0.02
 """A model whose eigenvalues differ by less than this, on average, is no better than a multiple of the identity."""
+
+MUCH = 2.0
+"""A factor by which the sum of the eigenvalues of a model may be wrong."""
+
+WIDE = 0.5
+"""Eigenvalues that differ by more than this, on average, are far apart."""
 
 UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
@@ -33,13 +39,31 @@ def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> 
     """(|B| + delta)^(-1/2), of norm one, for what is best known of the Hessian.
 
     That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
-    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing.
+    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing. In a dense model with
+    eigenvalues far apart the diagonal may be wrong by a common factor: the shape is right.
     """
-    uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
-    spread = model.spread(delta)
-    if spread < ALIKE or off > 2 * spread or model.misses(diagonal, delta):
+    spread, same = model.spread(delta), diagonal
+    if not isinstance(model, Limited) and (total := float(diagonal.sum())) > 0:
+        model = cut(model, total)
+        spread, factor = model.spread(delta), float(model.diagonal.sum()) / total
+        same = diagonal * factor if spread > WIDE and 1 / MUCH < factor < MUCH else diagonal
+    if spread < ALIKE or off > 2 * spread or model.misses(same, delta):
+        uneven = float(np.max(np.abs(diagonal))) + delta > UNEVEN * (float(np.min(np.abs(diagonal))) + delta)
         return Shape.of(shrunk(diagonal, delta, FLATTEST) if uneven else np.ones(len(diagonal)))
     return model.shape(delta, FLATTEST)
+
+
+def cut(model: Model, total: float) -> Model:
+    """The model, if the sum of its eigenvalues is not much more than this. Else it has kept curvatures that f no longer
+    has: the largest become one, such that the sum is right."""
+    values, vectors = model.spectrum
+    if not (float(values.sum()) > MUCH * total and values[0] > 0):
+        return model
+    levels = (total - np.cumsum(values) + values) / np.arange(len(values), 0, -1)  # if all from the k-th on are cut
+    values = np.minimum(values, levels[np.argmax(levels <= values)])
+    smaller = Model((vectors * values) @ vectors.T)
+    smaller.spectrum = values, vectors
+    return smaller
 
 
 @dataclass
@@ -92,8 +116,8 @@ class Shaped(Products):
         """
         here, v = self.here, self.direction(q)
         ways = self.direction(self.glances.T).T
-        t, *u = (super(Shaped, self).reach(self.factor, way) for way in (v, *ways))
-        t *= here.far  # at the product's own step its even errors would be those of the differences
+        u = [super(Shaped, self).reach(self.factor, way) for way in ways]
+        t = here.far * self.reach(self.factor, v)  # at the product's own step both would have the same even errors
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
         places = [here.moved(a * v + b * r * w, 1.0) for w, r in zip(ways, u, strict=True) for a, b in corners]
         values = here.f.tagged("curvature")(gathered(places)).reshape(-1, 4)
