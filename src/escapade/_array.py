@@ -98,17 +98,20 @@ def norm2(v: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 
 def epsilon(x: Array) -> float:
     """The machine epsilon of x's dtype."""
-    return _limits(x.dtype)[0] if type(x) is np.ndarray else float(namespace(x).finfo(x.dtype).eps)
+    return limits(x)[0]
 
 
-def least_normal(x: Array) -> float:
-    """The smallest normal number of x's dtype."""
-    return _limits(x.dtype)[1] if type(x) is np.ndarray else float(namespace(x).finfo(x.dtype).smallest_normal)
+def limits(x: Array) -> tuple[float, float]:
+    """The machine epsilon of x's dtype, and its smallest normal number."""
+    if type(x) is np.ndarray:
+        return _limits(x.dtype)
+    info = namespace(x).finfo(x.dtype)
+    return float(info.eps), float(info.smallest_normal)
 
 
 @cache
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Machine epsilon and smallest normal number, which are asked for many times."""
+    """The same for NumPy, which is asked for many times."""
     return float(np.finfo(dtype).eps), float(np.finfo(dtype).smallest_normal)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, epsilon, least_normal, like, to_numpy
+from .._array import Array, epsilon, like, limits, to_numpy
 from .._random import sphere
 from ..errors import InvalidSetting
 from ..oracle import Oracle, points
@@ -65,7 +65,8 @@ def check_noise(noise: float | str | None) -> None:
 
 def rounding(x: Array, magnitude: float, precision: float = 0.0) -> float:
     """The rounding error of a value of this magnitude, computed in x's dtype or with the precision values came with."""
-    return max(max(epsilon(x), precision) * magnitude, least_normal(x))
+    eps, least = limits(x)
+    return max(eps * magnitude, precision * magnitude, least)
 
 
 def quantum(values: NDArray[np.float64], floor: float) -> float | None:

@@ -72,7 +72,7 @@ def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
 
 
 def gradient_steps(
-    x: Array, unit: NDArray[np.float64], eta: float, most: float | NDArray[np.float64] = math.inf
+    x: Array, unit: float | NDArray[np.float64], eta: float, most: float | NDArray[np.float64] = math.inf
 ) -> NDArray[np.float64]:
     """Steps of central first differences, per coordinate, in the units of x; `most` at most."""
     h = _resolved(max(epsilon(x) ** (1 / 3), central_step(eta)), x, unit)
@@ -104,16 +104,16 @@ def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(LONGEST, 4 * shortest(x, unit))
 
 
-def shortest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+def shortest(x: Array, unit: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """The shortest steps that x resolves, per coordinate, in units of `unit`."""
     least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64, copy=False)) / unit
     return least
 
 
-def _resolved(h: float, x: Array, unit: NDArray[np.float64]) -> float | NDArray[np.float64]:
+def _resolved(h: float, x: Array, unit: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
     least = shortest(x, unit)
-    if least.max() <= h <= LONGEST:
+    if least[least.argmax()] <= h <= LONGEST:
         return h
     return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 

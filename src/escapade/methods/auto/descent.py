@@ -138,10 +138,11 @@ class Descent:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""
         ask, size = self.ask, p.steepness
         last, before = self._foreseen(p, max(self.shrunk) * size), self.model.diagonal
-        q, s = Point(p.y + tried.s, tried.f), tried.s
-        if tried.longer is not None:
-            lower = self._lower(Point(p.y + tried.longer, tried.f), before, alone=last or self.fine)
-            q, s = (q, s) if lower is None else (lower, tried.longer)
+        q, s = None, tried.longer
+        if s is not None:
+            q = self._lower(Point(p.y + s, tried.f), before, alone=last or self.fine)
+        if s is None or q is None:
+            q, s = Point(p.y + tried.s, tried.f), tried.s
         self.steps += 1
         self.trail.append((p.f, self.way))
         self.way += norm2(s)

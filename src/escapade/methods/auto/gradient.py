@@ -68,7 +68,7 @@ class Differences:
 
     def host(self, y: Vector) -> Vector:
         """The nearest point that the dtype can hold."""
-        return to_numpy(self.array(y)).astype(np.float64)
+        return to_numpy(self.array(y)).astype(np.float64, copy=False)
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
@@ -92,7 +92,7 @@ class Differences:
         """Steps of forward differences whose diagonal is wrong by `doubt`, relatively: 2 sqrt(noise / that error)."""
         eta = self.eta(p.f)
         most = np.sqrt(4 * eta / self.doubt / (np.abs(diagonal) + self.curvtol))
-        return self._fit(p, gradient_steps(self.array(p.y), self.ones, eta, most))
+        return self._fit(p, gradient_steps(self.array(p.y), 1.0, eta, most))
 
     def long(self, p: Point) -> Vector:
         """Steps of second differences."""

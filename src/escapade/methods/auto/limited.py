@@ -203,16 +203,16 @@ class Limited(Model):
 
     def shift(self, change: Vector) -> None:
         """Add this to the diagonal of B."""
-        self.B = LowRank(self.B.D + change, self.B.U, self.B.values)
+        self._replace(LowRank(self.B.D + change, self.B.U, self.B.values))
 
     def _even(self, curvature: float) -> None:
-        self.B = LowRank.diagonal_of(np.full(len(self.B.D), curvature))
+        self._replace(LowRank.diagonal_of(np.full(len(self.B.D), curvature)))
 
     def _add(self, *terms: tuple[float, Vector]) -> None:
         B = self.B
         for c, w in terms:
             B = B.plus(c, w)
-        self.B = B
+        self._replace(B)
 
     def _correct(self, r: Vector, slope: float) -> None:
         self._add((1 / slope, r))

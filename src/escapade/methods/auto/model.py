@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_outer, trust_region_step
+from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square, trust_region_step
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
@@ -45,12 +45,6 @@ class Model:
     inverse: Matrix | None = None
     """The inverse of B, while it can be kept: from a diagonal on, through corrections that leave it positive."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "B":  # which is replaced, never written to: what was known of another is forgotten
-            for fact in ("top", "units", "spectrum", "inverse"):
-                self.__dict__.pop(fact, None)
-        super().__setattr__(name, value)
-
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
         """A diagonal model."""
@@ -79,7 +73,7 @@ class Model:
 
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""
-        return float(g @ s + s @ (self.B @ s) / 2)
+        return float(g.dot(s) + s.dot(self.B @ s) / 2)
 
     def secant(self, s: Vector, y: Vector, error: float, *, exact: bool = False) -> float:
         """SR1: B + rr' / r's with r = y - Bs, where that is safe; else BFGS, or the curvature along s alone. If y is as
@@ -97,7 +91,7 @@ class Model:
             return 0.0
         if exact:
             self._agree(s / length, r / length)
-        elif abs(slope := float(r @ s)) > 1e-8 * size * length and self._believable(r, s, y, top):
+        elif abs(slope := float(r.dot(s))) > 1e-8 * size * length and self._believable(r, slope, s, y, top):
             self._correct(r, slope)
         elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
             self._add((1 / float(s @ y), y), (-1 / float(s @ Bs), Bs))
@@ -105,19 +99,19 @@ class Model:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
-    def _believable(self, r: Vector, s: Vector, y: Vector, top: float) -> bool:
+    def _believable(self, r: Vector, slope: float, s: Vector, y: Vector, top: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own."""
-        slope, unit = abs(float(r @ s)), self.units
+        unit = self.units
         if unit is not None:
             top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
             r = unit * r
-        return slope * CAP * top >= float(r @ r)
+        return abs(slope) * CAP * top >= float(r.dot(r))
 
     @cached_property
     def top(self) -> float:
         """The largest entry of B, in size."""
-        entries = self.B.reshape(-1) if self.inverse is None else self.B.diagonal().copy()  # where the largest then is
+        entries = self.B.reshape(-1) if self.inverse is None else self.diagonal  # which has the largest then
         return abs(float(entries[idamax(entries)]))
 
     @cached_property
@@ -128,7 +122,7 @@ class Model:
         knows nothing of is taken to be like the others.
         """
         diagonal = np.abs(self.B.diagonal())
-        if self.top <= UNEVEN * float(diagonal.min()):
+        if self.top <= UNEVEN * diagonal[diagonal.argmin()]:
             return None
         rows = np.abs(self.B).max(axis=1)
         curved = np.maximum(np.sqrt(diagonal), rows / (math.sqrt(float(rows.max())) + 1e-100))
@@ -217,12 +211,15 @@ class Model:
 
     # How B changes
 
-    def _replace(self, B: Matrix, inverse: Matrix | None) -> None:
+    def _replace(self, B: Any, inverse: Matrix | None = None) -> None:
+        """Another B: what was known of the last one is forgotten."""
         self.B, self.inverse = B, inverse
+        for fact in ("top", "units", "spectrum"):
+            self.__dict__.pop(fact, None)
 
     def shift(self, change: Vector) -> None:
         """Add this to the diagonal of B."""
-        self.B = self.B + np.diag(change)
+        self._replace(self.B + np.diag(change))
 
     def _even(self, curvature: float) -> None:
         """Forget all but this curvature."""
@@ -237,14 +234,14 @@ class Model:
 
     def _correct(self, r: Vector, slope: float) -> None:
         """B + rr' / slope."""
-        self._replace(plus_outer(self.B, r, r / slope), inverse_plus(self.inverse, r, slope))
+        self._replace(plus_square(self.B, 1 / slope, r), inverse_plus(self.inverse, r, slope))
 
     def _agree(self, v: Vector, r: Vector) -> None:
         """The least change of B that changes Bv by r, for a unit vector v."""
         half = np.outer(r - 0.5 * float(v @ r) * v, v)
         changed = self.B + half
         changed += half.T
-        self.B = changed
+        self._replace(changed)
 
 
 def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:

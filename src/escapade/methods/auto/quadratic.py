@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dger
 from scipy.linalg.lapack import dposv, dtrtrs
 
 from ..._array import norm2
@@ -29,18 +30,17 @@ def inverse_of_diagonal(diagonal: Vector) -> Matrix | None:
 
 
 def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | None:
-    """The inverse of B + rr' / slope from that of B, if both are known to be positive definite."""
+    """The inverse of B + rr' / slope, written over that of B, if both are known to be positive definite."""
     if inverse is None:
         return None
     u = inverse.dot(r)
     pivot = slope + float(r.dot(u))
-    return plus_outer(inverse, u, u / -pivot) if pivot / slope > SINGULAR else None
+    return plus_square(inverse, -1 / pivot, u) if pivot / slope > SINGULAR else None
 
 
-def plus_outer(A: Matrix, a: Vector, b: Vector) -> Matrix:
-    """A + ab', by BLAS, in half the time that broadcasting takes."""
-    changed: Matrix = a[:, None].dot(b[None, :])
-    changed += A
+def plus_square(A: Matrix, c: float, a: Vector) -> Matrix:
+    """A + c aa', written over A, which takes BLAS half the time of a new matrix."""
+    changed: Matrix = dger(c, a, a, a=A.T, overwrite_a=1).T
     return changed
 
 
