@@ -134,7 +134,7 @@ class Process:
             low = high - width
             if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
                 return -math.inf
-        for _ in range(24):
+        for _ in range(32):
             middle = (low + high) / 2
             low, high = (middle, high) if self.bound(middle, error) < threshold else (low, middle)
         return low

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -93,11 +94,11 @@ def table_estimate(values: NDArray[np.float64]) -> float | None:
     The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
     first orders that agree with one another, and change sign, show the noise (Moré & Wild, 2011).
     """
-    sigma, mixed = [], []
+    sigma, mixed, row = [], [], values.tolist()  # of so few numbers, that plain ones are faster than an array
     for k in range(1, len(values)):
-        values = np.diff(values)
-        sigma.append(math.sqrt(float(np.mean(values**2)) / math.comb(2 * k, k)))
-        mixed.append(float(values.min()) < 0 < float(values.max()))
+        row = [b - a for a, b in pairwise(row)]
+        sigma.append(math.sqrt(sum(v * v for v in row) / len(row) / math.comb(2 * k, k)))
+        mixed.append(min(row) < 0 < max(row))
     for k in range(len(sigma) - 2):
         window = sigma[k : k + 3]
         if min(window) > 0 and max(window) <= 4 * min(window) and mixed[k]:

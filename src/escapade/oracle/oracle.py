@@ -265,25 +265,21 @@ class Oracle:
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
         size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
-        if 0 < size <= rows:
-            return self._block(stencil, (0, size), keep_best)
         blocks = [self._block(stencil, (k, min(k + rows, size)), keep_best) for k in range(0, size, rows)]
-        values = np.concatenate([np.empty(0), *(values for values, _ in blocks)])
-        return values, next((why for _, why in blocks if why), "")
+        if len(blocks) == 1:
+            return blocks[0]
+        return np.concatenate([np.empty(0), *(v for v, _ in blocks)]), next((why for _, why in blocks if why), "")
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
-        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
-        what = stencil, span, batch
+        engine, journal = self._engine, self._engine.journal
+        what = stencil, span, () if self.batch is None else (self.batch.ids,)
         ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
         try:
-            values, precision, lost = (
-                engine.journal.block(self.purpose, *what, self.ledger, ask) if engine.journal else ask()
-            )
+            values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
         except EvaluationFailed as error:
             raise self._with_best(error) from error.__cause__
-        if precision > engine.precision:
-            engine.precision = precision
+        engine.precision = max(engine.precision, precision)
         if keep_best and not (lost and np.isnan(values).all()):
             lowest = int(np.nanargmin(values) if lost else values.argmin())
             if values[lowest] < engine.best_fun:

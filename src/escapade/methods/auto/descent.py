@@ -107,13 +107,13 @@ class Descent:
         spare: Tried | None = None
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
-            length, bend = norm2(tried.s), 2 * (tried.f - p.f - float(p.g @ tried.s))
-            if length > 0 and tried.f >= p.f and SHOWN * ask.eta(p.f) < bend < math.inf:
+            length, rise, eta = norm2(tried.s), tried.f - p.f, ask.eta(p.f)
+            if length > 0 and rise >= 0 and SHOWN * eta < (bend := 2 * (rise - float(p.g @ tried.s))) < math.inf:
                 self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
             if tried.f < enough and tried.promised < 0:
                 spare = tried
-            over = length == 0.0 or -tried.promised <= ask.eta(p.f) or self.region.size <= least
+            over = length == 0.0 or -tried.promised <= eta or self.region.size <= least
             if spare is None and (over or (poor >= LOST and not p.sharp)):
                 break
             kept = KEPT if self.steps < EARLY else 0.0
@@ -142,7 +142,7 @@ class Descent:
         if s is not None:
             q = self._lower(Point(p.y + s, tried.f), before, alone=last or self.fine)
         if s is None or q is None:
-            q, s = Point(p.y + tried.s, tried.f), tried.s
+            s, q = tried.s, Point(p.y + tried.s, tried.f)
         self.steps += 1
         self.trail.append((p.f, self.way))
         self.way += norm2(s)

@@ -114,7 +114,7 @@ class Differences:
         """
         p.h = self.careful(p, diagonal)
         p.rise = self.rises(p, p.h, guessed=guessed)
-        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, np.ones(self.d, dtype=np.bool_), False
+        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, True, False
 
     def rises(self, p: Point, h: Vector, *, guessed: bool = False) -> Vector:
         """(f(x + h_i e_i) - f(x)) / h_i, and f(x) if that is a guess.
@@ -134,7 +134,7 @@ class Differences:
         p.h = self.short(p)
         values = self.f.tagged("descent")(central(self.array(p.y), self.array(p.h)))
         plus, minus = values[: self.d], values[self.d :]
-        p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), np.zeros(self.d, dtype=np.bool_), True
+        p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), False, True
         p.rise = (plus - p.f) / p.h
         return (plus + minus - 2 * p.f) / p.h**2
 
@@ -157,7 +157,7 @@ class Differences:
             both = some_axes(self.array(p.y), step, which) + some_axes(self.array(p.y), -step, which)
             plus[which], minus[which] = np.split(f(both), 2)
         p.h, p.g, p.rise = h, (plus - minus) / (2 * h), (plus - p.f) / h
-        p.sharp, p.loose = True, np.zeros(d, dtype=np.bool_)
+        p.sharp, p.loose = True, False
         mixed = f(pairs(self.array(p.y), self.array(h), 1.0)) if d > 1 else np.zeros(0)
         return assembled(mixed, plus, p.f, (plus + minus - 2 * p.f) / h**2, h)
 

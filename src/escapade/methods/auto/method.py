@@ -23,6 +23,7 @@ from .model import Model
 from .point import Point
 from .poll import poll
 from .probe import AGREED, probe
+from .quadratic import lowest_scaled
 from .rounds import Abreast
 
 NEAR = 1e-3
@@ -171,7 +172,7 @@ class _Run:
         if ask.d > FEW:
             return self._look_around(p, None)
         descent.model = Model(ask.dense(p))
-        low, v = descent.model.lowest_scaled()
+        low, v = lowest_scaled(descent.model.B)
         if low > -FAINT[0] or descent.model.gain(p.g) > FAINT[1] * (1 + abs(p.f)):
             return None
         return v if ask.curvature(p, v, norm2(p.h * v))[0] <= -0.5 * ask.curvtol else None

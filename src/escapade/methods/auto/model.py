@@ -13,10 +13,13 @@ from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square, trust_region_step
+from .quadratic import Matrix, ends_definite, inverse_of_diagonal, inverse_plus, plus_square, trust_region_step
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
+
+FAINT = 0.05
+"""A residual whose angle with the step has a smaller cosine is nearly orthogonal to it."""
 
 SPREAD = 30.0
 """A diagonal that differs by more than this is the scale of the variables, and kept."""
@@ -91,7 +94,7 @@ class Model:
             return 0.0
         if exact:
             self._agree(s / length, r / length)
-        elif abs(slope := float(r.dot(s))) > 1e-8 * size * length and self._believable(r, slope, s, y, top):
+        elif self._believable(r, slope := float(r.dot(s)), s, y, top, abs(slope) / (size * length)):
             self._correct(r, slope)
         elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
             self._add((1 / float(s @ y), y), (-1 / float(s @ Bs), Bs))
@@ -99,9 +102,12 @@ class Model:
             self.along(s / length, float(s @ y) / length**2)
         return size / (length * top)
 
-    def _believable(self, r: Vector, slope: float, s: Vector, y: Vector, top: float) -> bool:
+    def _believable(self, r: Vector, slope: float, s: Vector, y: Vector, top: float, cosine: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
-        different scales are those in units of their own."""
+        different scales are those in units of their own; and does not end a positive definite B for an r that is nearly
+        orthogonal to s."""
+        if cosine <= 1e-8 or (cosine < FAINT and ends_definite(self.inverse, r, slope)):
+            return False
         unit = self.units
         if unit is not None:
             top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
@@ -172,14 +178,6 @@ class Model:
         """The smallest eigenvalue of B, and its vector."""
         values, vectors = self.spectrum
         return float(values[0]), vectors[:, 0]
-
-    def lowest_scaled(self) -> tuple[float, Vector]:
-        """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables
-        are of very different scales, a direction down that the eigenvalues of B itself do not show."""
-        weight = 1 / np.sqrt(np.abs(np.diag(self.B)) + 1e-12 * float(np.abs(self.B).max()) + 1e-300)
-        values, vectors = np.linalg.eigh(weight[:, None] * self.B * weight[None, :])
-        v: Vector = weight * vectors[:, 0]
-        return float(values[0]), v / float(np.linalg.norm(v))
 
     def newton(self, g: Vector) -> Vector:
         """The Newton step on |B|."""

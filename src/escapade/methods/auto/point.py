@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Neighbourhood, Vector
+
+UNKNOWN: Vector = np.zeros(0)
 
 
 @dataclass
@@ -18,12 +20,12 @@ class Point:
 
     y: Vector
     f: float
-    g: Vector = field(default_factory=partial(np.zeros, 0))
-    h: Vector = field(default_factory=partial(np.zeros, 0))
-    rise: Vector = field(default_factory=partial(np.zeros, 0))
+    g: Vector = field(default_factory=lambda: UNKNOWN)
+    h: Vector = field(default_factory=lambda: UNKNOWN)
+    rise: Vector = field(default_factory=lambda: UNKNOWN)
     """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
-    loose: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which entries of g rest on one side and the model's diagonal."""
+    loose: Any = False
+    """Which entries of g rest on one side and the model's diagonal: True, False, or an array of both."""
     sharp: bool = False
     """Whether the gradient came from central differences."""
     fitted: bool = False
@@ -45,7 +47,7 @@ class Point:
     def learn(self, here: Neighbourhood) -> None:
         """Take the gradient that was measured there for a certificate."""
         self.g, self.h, self.rise = here.gradient()[0], here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
-        self.sharp, self.loose, self.foreseen = True, np.zeros(len(self.g), dtype=np.bool_), False
+        self.sharp, self.loose, self.foreseen = True, False, False
 
     @cached_property
     def scale(self) -> Vector:

@@ -1,4 +1,4 @@
-"""The least value of a quadratic over a ball: what a trust region asks for."""
+"""Algebra of the model: its inverse, its lowest direction, and its least value over a ball."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dposv, dtrtrs
 
 from ..._array import norm2
@@ -29,6 +29,11 @@ def inverse_of_diagonal(diagonal: Vector) -> Matrix | None:
     return np.diag(1 / diagonal) if len(diagonal) >= MANY and float(diagonal.min()) > 0 else None
 
 
+def ends_definite(inverse: Matrix | None, r: Vector, slope: float) -> bool:
+    """Whether B + rr' / slope is no longer positive definite, B being known to be."""
+    return inverse is not None and not 1 + float(r.dot(inverse.dot(r))) / slope > SINGULAR
+
+
 def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | None:
     """The inverse of B + rr' / slope, written over that of B, if both are known to be positive definite."""
     if inverse is None:
@@ -39,9 +44,20 @@ def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | No
 
 
 def plus_square(A: Matrix, c: float, a: Vector) -> Matrix:
-    """A + c aa', written over A, which takes BLAS half the time of a new matrix."""
-    changed: Matrix = dger(c, a, a, a=A.T, overwrite_a=1).T
+    """A + c aa', written over A: half the time of a new matrix. (The product of matrices that BLAS has for it takes no
+    second thread for something so small; its update of rank one does, and waits for that longer than it works.)"""
+    column = a[:, None]
+    changed: Matrix = dgemm(c, column, column, beta=1.0, c=A.T, trans_b=1, overwrite_c=1).T
     return changed
+
+
+def lowest_scaled(B: Matrix) -> tuple[float, Vector]:
+    """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables are of
+    very different scales, a direction down that the eigenvalues of B itself do not show."""
+    weight = 1 / np.sqrt(np.abs(np.diag(B)) + 1e-12 * float(np.abs(B).max()) + 1e-300)
+    values, vectors = np.linalg.eigh(weight[:, None] * B * weight[None, :])
+    v: Vector = weight * vectors[:, 0]
+    return float(values[0]), v / float(np.linalg.norm(v))
 
 
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
