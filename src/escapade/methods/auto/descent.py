@@ -16,6 +16,7 @@ from .limited import diagonal_model
 from .model import Model
 from .point import Point
 from .polish import MOST, SHOWN, polish
+from .probe import mend
 from .step import Region, Tried
 
 KEPT, EARLY = 0.01, 2
@@ -35,6 +36,10 @@ POLISH = 3
 
 CREEP, SLOW = 30, 0.1
 """A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
+
+SHORT, MORE, ANOTHER = 8, 1.35, 0.5
+"""A model is stale if so many steps gained so much more than was promised, on average, and its diagonal is another than
+that of the Hessian by this, relatively."""
 
 ENOUGH = 0.3
 """The share of the tolerance that a polish may leave of the gradient."""
@@ -66,6 +71,8 @@ class Descent:
     """The values where steps since the last creep began, and how far the steps before them went."""
     window: int = CREEP
     """How many steps are looked at for a creep; twice as many after each."""
+    renewal: int = SHORT
+    """Steps before the diagonal may be measured anew."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -90,11 +97,16 @@ class Descent:
             p.sharp = self._check(here.diagonal()[0])
         self.region.radius = max(self.region.radius, 0.01)
 
-    def _check(self, diagonal: Vector) -> bool:
+    def _agrees(self, diagonal: Vector, least: float = 0.0) -> bool:
         """Whether the model agrees with the diagonal that was seen; else a new, convex one takes its place."""
-        right = not self.model.misses(diagonal, self.ask.curvtol)
-        if not right:
-            self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
+        if not self.model.misses(diagonal, self.ask.curvtol, least):
+            return True
+        self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
+        return False
+
+    def _check(self, diagonal: Vector) -> bool:
+        """The same, of a model that led nowhere: the next steps are short."""
+        right = self._agrees(diagonal)
         self.region.radius = max(self.region.radius, 0.01) if right else 0.01
         return right
 
@@ -138,9 +150,10 @@ class Descent:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""
         ask, size = self.ask, p.steepness
         last, before = self._foreseen(p, max(self.shrunk) * size), self.model.diagonal
+        stale = not last and self._stale()
         q, s = None, tried.longer
         if s is not None:
-            q = self._lower(Point(p.y + s, tried.f), before, alone=last or self.fine)
+            q = self._lower(Point(p.y + s, tried.f), before, alone=last or stale or self.fine)
         if s is None or q is None:
             s, q = tried.s, Point(p.y + tried.s, tried.f)
         self.steps += 1
@@ -150,15 +163,24 @@ class Descent:
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q
-        if self.fine:
-            ask.central(q)
-        elif not q.known:
+        seen = ask.central(q) if stale or self.fine else None
+        if not q.known:
             ask.forward(q, before)
         self.shrunk = (self.shrunk[1], q.steepness / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
         ask.doubt = min(max(self.off, 0.01), 1.0)
         q.recentred(before, self.model.diagonal)
+        if stale and seen is not None:
+            self._agrees(seen, ANOTHER)
         return q
+
+    def _stale(self) -> bool:
+        """Whether the steps of late have kept gaining more than was promised: f is no longer as curved as the model."""
+        last = self.region.kept[-SHORT:]
+        if self.ask.d <= FEW or self.steps < self.renewal or sum(last) <= MORE * SHORT:
+            return False
+        self.renewal = 2 * self.steps
+        return True
 
     def _lower(self, q: Point, diagonal: Vector, *, alone: bool) -> Point | None:
         """q, if f is lower there than it was given; with its gradient, unless the value alone will do.
@@ -174,20 +196,6 @@ class Descent:
         except NonFiniteValue:  # f ends on the way there
             return None
         return q if q.f < given else None
-
-    def mend(self, p: Point) -> None:
-        """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.
-
-        Queries: 2 for each direction asked for, at most 12
-        """
-        t = 2.75 * float(np.median(self.ask.long(p)))
-        for end in (-1, 0):
-            for _ in range(3):
-                values, vectors = self.model.spectrum
-                seen = self.ask.curvature(p, vectors[:, end], t)[0]
-                if abs(seen - values[end]) <= 0.3 * abs(values[end]) + self.ask.curvtol:
-                    break
-                self.model.bend(end, seen)
 
     def refined(self, p: Point) -> Point | None:
         """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
@@ -233,7 +241,7 @@ class Descent:
         if self.wary or size > 0.6 * self.epsilon:
             return False
         if size > self._aim(p):
-            self.mend(p)
+            mend(self.ask, self.model, p)
         return size <= self._aim(p)
 
     def _aim(self, p: Point) -> float:

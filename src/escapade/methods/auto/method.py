@@ -22,7 +22,7 @@ from .limited import diagonal_model
 from .model import Model
 from .point import Point
 from .poll import poll
-from .probe import AGREED, probe
+from .probe import AGREED, mend, probe
 from .quadratic import lowest_scaled
 from .rounds import Abreast
 
@@ -216,7 +216,7 @@ class _Run:
     def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
         """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
         if self.descent.offs:
-            self.descent.mend(p)
+            mend(self.ask, self.descent.model, p)
         trusted = not self.suspect and self.descent.off < AGREED
         finder = self.examiner.finder(self.descent.model, self.descent.settled, trusted=trusted)
         here = self.examiner.look(finder, p)

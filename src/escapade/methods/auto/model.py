@@ -69,10 +69,10 @@ class Model:
         mean, square = self.moments
         return math.sqrt(max(square - mean**2, 0.0)) / (math.sqrt(square) + delta)
 
-    def misses(self, diagonal: Vector, delta: float) -> bool:
+    def misses(self, diagonal: Vector, delta: float, least: float = 0.0) -> bool:
         """Whether the diagonal that was seen is another than that of B, by half as much as the eigenvalues differ."""
         off = float(np.mean(np.abs(self.diagonal - diagonal) / (np.abs(diagonal) + delta)))
-        return off > 0.5 * self.spread(delta)
+        return off > max(0.5 * self.spread(delta), least)
 
     def change(self, g: Vector, s: Vector) -> float:
         """g's + s'Bs/2."""

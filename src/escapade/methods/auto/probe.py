@@ -57,6 +57,21 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
         q = r
 
 
+def mend(ask: Differences, model: Model, p: Point) -> None:
+    """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.
+
+    Queries: 2 for each direction asked for, at most 12
+    """
+    t = 2.75 * float(np.median(ask.long(p)))
+    for end in (-1, 0):
+        for _ in range(3):
+            values, vectors = model.spectrum
+            seen = ask.curvature(p, vectors[:, end], t)[0]
+            if abs(seen - values[end]) <= 0.3 * abs(values[end]) + ask.curvtol:
+                break
+            model.bend(end, seen)
+
+
 def _product(ask: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, float]:
     """A short step s along q, the change of the gradient over it, and what noise may have done to that.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Region:
     radius: float = 1.0
     longest: float = math.inf
     """No step is longer: beyond, f was not finite. The limit is relaxed by every step that is taken."""
+    kept: list[float] = field(default_factory=list)
+    """How much of what was promised each step gained."""
 
     @property
     def size(self) -> float:
@@ -115,6 +117,7 @@ class Region:
 
     def _resize(self, tried: Tried, p: Point, length: float, edge: bool) -> None:
         kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
+        self.kept.append(kept)
         if not kept > 0.1:
             self.radius = min(self.radius, length) / 4
         elif kept > 0.7 and edge:
