@@ -17,6 +17,7 @@ from .model import Model
 from .point import Point
 from .polish import MOST, SHOWN, polish
 from .probe import mend
+from .progress import Progress
 from .step import Region, Tried
 
 KEPT, EARLY = 0.01, 2
@@ -34,12 +35,8 @@ FIRST, DOUBLINGS = 3, 30
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
 
-CREEP, SLOW = 30, 0.1
-"""A run creeps once so many steps gained less, over the way they went, than this share of the gradient tolerance."""
-
-SHORT, MORE, ANOTHER = 8, 1.35, 0.5
-"""A model is stale if so many steps gained so much more than was promised, on average, and its diagonal is another than
-that of the Hessian by this, relatively."""
+ANOTHER = 0.5
+"""A diagonal that differs from that of a stale model by this, relatively and on average, is another."""
 
 ENOUGH = 0.3
 """The share of the tolerance that a polish may leave of the gradient."""
@@ -65,14 +62,7 @@ class Descent:
     """Whether noise hides the gradient from forward differences, and all are central."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
-    way: float = 0.0
-    """How far all steps went."""
-    trail: list[tuple[float, float]] = field(default_factory=list)
-    """The values where steps since the last creep began, and how far the steps before them went."""
-    window: int = CREEP
-    """How many steps are looked at for a creep; twice as many after each."""
-    renewal: int = SHORT
-    """Steps before the diagonal may be measured anew."""
+    progress: Progress = field(default_factory=Progress)
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -150,37 +140,28 @@ class Descent:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""
         ask, size = self.ask, p.steepness
         last, before = self._foreseen(p, max(self.shrunk) * size), self.model.diagonal
-        stale = not last and self._stale()
+        stale = not last and ask.d > FEW and self.progress.stale(self.region.kept, self.steps)
         q, s = None, tried.longer
         if s is not None:
             q = self._lower(Point(p.y + s, tried.f), before, alone=last or stale or self.fine)
         if s is None or q is None:
             s, q = tried.s, Point(p.y + tried.s, tried.f)
         self.steps += 1
-        self.trail.append((p.f, self.way))
-        self.way += norm2(s)
+        self.progress.add(p.f, norm2(s))
         if last:
             q.g, q.h, q.rise, q.loose = p.g + self.model.B @ s, p.h, p.rise, p.loose
             q.foreseen, self.shrunk = True, (1.0, 1.0)
             return q
-        seen = ask.central(q) if stale or self.fine else None
+        seen = ask.central(q) if stale or self.fine else before
         if not q.known:
             ask.forward(q, before)
         self.shrunk = (self.shrunk[1], q.steepness / size)
         self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
         ask.doubt = min(max(self.off, 0.01), 1.0)
         q.recentred(before, self.model.diagonal)
-        if stale and seen is not None:
+        if stale:
             self._agrees(seen, ANOTHER)
         return q
-
-    def _stale(self) -> bool:
-        """Whether the steps of late have kept gaining more than was promised: f is no longer as curved as the model."""
-        last = self.region.kept[-SHORT:]
-        if self.ask.d <= FEW or self.steps < self.renewal or sum(last) <= MORE * SHORT:
-            return False
-        self.renewal = 2 * self.steps
-        return True
 
     def _lower(self, q: Point, diagonal: Vector, *, alone: bool) -> Point | None:
         """q, if f is lower there than it was given; with its gradient, unless the value alone will do.
@@ -213,14 +194,7 @@ class Descent:
 
     def creeps(self, p: Point) -> bool:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
-        if min(self.steps, len(self.trail)) < self.window:
-            return False
-        value, way = self.trail[-self.window]
-        if value - p.f > SLOW * self.epsilon * (self.way - way):
-            return False
-        self.trail.clear()
-        self.window *= 2
-        return True
+        return self.progress.creeps(p.f, self.epsilon, self.steps)
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise; a few steps more are taken if

@@ -20,6 +20,12 @@ EDGE = 1e-6
 MANY = 64
 """From this dimension on an inverse that is kept costs less than Cholesky factors that are taken anew."""
 
+NEAR = 0.05
+"""How long or short a step may be instead in many dimensions, where eigenvectors cost twenty Cholesky factors."""
+
+TRIES = 20
+"""Shifts that are tried, at most, for a step of the right length."""
+
 SINGULAR = 1e-6
 """A change that leaves less of a determinant is not believed to have left the inverse any digits."""
 
@@ -75,26 +81,33 @@ def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vec
             return step
         shift, indefinite = _more(L, z / scale, length, radius), not math.isfinite(length)
     M, c = scale[:, None] * B * scale, scale * g
-    on_edge = None if indefinite else _on_edge(M, c, radius, shift)
+    on_edge = None
+    if len(g) >= MANY:
+        on_edge = _on_edge(M, c, radius, norm2(c) / radius if indefinite else shift, NEAR)
+    elif not indefinite:
+        on_edge = _on_edge(M, c, radius, shift, EDGE)
     return scale * (_by_eigenvectors(M, c, radius) if on_edge is None else on_edge)
 
 
-def _on_edge(M: Matrix, c: Vector, radius: float, shift: float) -> Vector | None:
-    """The minimiser of c'z + z'Mz/2 on |z| = radius for a positive definite M, by Newton's method on 1/|z|."""
-    z: Vector = c
-    for _ in range(20):
+def _on_edge(M: Matrix, c: Vector, radius: float, shift: float, near: float) -> Vector | None:
+    """The minimiser of c'z + z'Mz/2 on |z| = radius, nearly, by Newton's method on 1/|z| as a function of M's shift; or
+    None, as in the hard case."""
+    low, high = 0.0, math.inf
+    for _ in range(TRIES):
         shifted = M.copy()
         shifted.flat[:: len(c) + 1] += shift
         L, z, failed = dposv(shifted.T, -c, lower=1, overwrite_a=1)
-        if failed:
-            return None
-        length = norm2(z)
-        if not math.isfinite(length):
-            return None
-        if length <= (1 + EDGE) * radius:
-            return z * min(1.0, radius / length) if length > 0 else z
-        shift += _more(L, z, length, radius)
-    return z
+        length = math.inf if failed else norm2(z)
+        if abs(length - radius) <= near * radius:
+            step: Vector = z * min(1.0, radius / length)
+            return step
+        low, high = (shift, high) if length > radius else (low, shift)
+        newton = shift + _more(L, z, length, radius) if math.isfinite(length) else math.inf
+        if low < newton < high:
+            shift = newton
+        else:
+            shift = (low + high) / 2 if high < math.inf else 4 * low
+    return None
 
 
 def _more(L: Matrix, z: Vector, length: float, radius: float) -> float:
