@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from escapade.curvature.lanczos import Process
+from escapade.curvature.process import Process
 from escapade.curvature.starts import PLANS, Starts, overlap
 
 
@@ -169,9 +169,10 @@ def test_plans_spend_the_failure_probability_once(d):
     thresholds = [limits.threshold(r) for r in PLANS]
     assert thresholds == sorted(thresholds)
     for r in PLANS:
-        assert limits.fewest(limits.threshold(r) * (1 - 1e-9)) == r
+        assert limits.fewest(lambda t, r=r: limits.threshold(r) * (1 - 1e-9) < t) == r
         assert math.isclose(limits.threshold(r), overlap(d, (PLANS[r] * 1e-3) ** (1 / r)))
-    assert limits.fewest(thresholds[-1]) is None
+    assert limits.fewest(lambda t: thresholds[-1] < t) is None
+    assert limits.aim == 1
 
 
 def test_certificates_fail_no_more_often_than_promised():

@@ -9,7 +9,9 @@ truncation this is the same algorithm. The literal radii remain available (`theo
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -102,7 +104,7 @@ class ZONCFDeterministic(Finder):
                     return finding, "", ell
                 return finding, "truncation" if run.truncated else "ell", 2 * ell
             bound, done = max(bound, run.bound()), done + 1
-            fewest = limits.fewest(bound)
+            fewest = limits.fewest(partial(operator.lt, bound))
             if fewest is None:
                 reason = f"products are too inexact: overlap bound {bound:.2g} at delta={self.delta:.3g}"
                 return self.undecided(reason), "truncation" if run.truncated else "noise", ell

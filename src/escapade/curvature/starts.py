@@ -9,7 +9,8 @@ far larger: starts are how an honest certificate is bought when products are ine
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from scipy.special import betaincinv
 
@@ -22,20 +23,27 @@ def overlap(d: int, probability: float) -> float:
     return 1.0 if d == 1 else math.sqrt(float(betaincinv(0.5, (d - 1) / 2, probability)))
 
 
+MOST = max(PLANS)
+
+
 @dataclass(frozen=True)
 class Starts:
     """The overlaps that must be undercut, by number of starts."""
 
     d: int
     failure: float
+    plan: dict[int, float] = field(default_factory=lambda: PLANS)
+    """Shares of the failure probability, by number of starts."""
+
+    @property
+    def aim(self) -> int:
+        """The number of starts that may spend most."""
+        return max(self.plan, key=lambda r: self.plan[r])
 
     def threshold(self, r: int) -> float:
         """The overlap each of r starts must be shown to stay below."""
-        return overlap(self.d, (PLANS[r] * self.failure) ** (1 / r))
+        return overlap(self.d, (self.plan[r] * self.failure) ** (1 / r))
 
-    def fewest(self, bound: float) -> int | None:
-        """The fewest starts for which a bound of this size would pass; None if there are none."""
-        return next((r for r in PLANS if bound < self.threshold(r)), None)
-
-
-MOST = max(PLANS)
+    def fewest(self, passes: Callable[[float], bool]) -> int | None:
+        """The fewest starts whose threshold passes; None if there are none."""
+        return next((r for r in self.plan if passes(self.threshold(r))), None)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from .._array import Array, to_numpy
-from ..curvature.lanczos import Process
+from ..curvature.process import Process
 from ..errors import MissingCapability
 from ..estimators.gradients import coord_gradient
 from ..estimators.hessian_vector import Products

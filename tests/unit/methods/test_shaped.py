@@ -19,8 +19,7 @@ def products(d, rng, failure, bend=0.5):
         return np.einsum("ij,ij->i", X @ A, X) / 2 + bend * square**2 / 4
 
     here = Neighbourhood.measure(Oracle.of(fun, vectorized=True), z, curvtol=0.1, rng=rng)
-    shaped = Shaped(here, np.ones(d), 1, 1.0, P=np.eye(d), failure=failure)
-    shaped.glances = rng.standard_normal((GLANCES, d))
+    shaped = Shaped(here, np.ones(d), 1, 1.0, P=np.eye(d), failure=failure, rng=rng)
     return shaped, A + bend * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from ..._words import counted
 from ...curvature import Cheapest, Finding
 from ...curvature.finding import SOFTEST, Finder
-from ...curvature.lanczos import Process
-from ...curvature.starts import MOST, Starts, overlap
+from ...curvature.process import Process
+from ...curvature.starts import MOST, Starts
 from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
@@ -24,7 +24,7 @@ from .gradient import Differences
 from .model import Model
 from .point import Point
 from .quadratic import Matrix
-from .shaped import GLANCES, Shaped, preconditioner
+from .shaped import Shaped, preconditioner
 
 EXTRA = 2
 """Products that may be spent on "minimum", after those that the certificate needs."""
@@ -32,27 +32,16 @@ EXTRA = 2
 SHORTEST = 1 / 64
 """The step of forward products along q is shortened to this share, at most."""
 
-RARELY = 0.02
-"""The share of the failure probability that is kept for the finder asked where this one fails, and for an error of the
+RARELY, UNSEEN = 0.02, 0.05
+"""Shares of the failure probability that are kept: for the finder that is asked where this one fails, and for errors of
 products that no glance shows."""
+
+LIKELY, ALLOWED = 4.0, 10.0
+"""The error of products is expected to be so much larger than its parts, and allowed to be so much larger than expected
+where that costs nothing."""
 
 SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
-
-
-@dataclass(frozen=True)
-class Shares(Starts):
-    """The overlaps that must be undercut, with these shares of the failure probability."""
-
-    aim: int = 1
-
-    def threshold(self, r: int) -> float:
-        """The overlap each of r starts must be shown to stay below."""
-        return overlap(self.d, (SHARES[self.aim][r] * self.failure) ** (1 / r))
-
-    def fewest(self, bound: float) -> int | None:
-        """The fewest starts for which a bound of this size would pass; None if there are none."""
-        return next((r for r in SHARES[self.aim] if bound < self.threshold(r)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +72,7 @@ class Informed(Finder):
         free = self.free_direction(here, shift)
         if free is not None:
             return free
-        most = replace(self, failure=(1 - 2 * RARELY) * self.failure)
+        most = replace(self, failure=(1 - RARELY - UNSEEN) * self.failure)
         finding = most._informed(here, rng, shift)
         if finding is not None:
             return finding
@@ -93,7 +82,7 @@ class Informed(Finder):
         """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
         P = preconditioner(self.model, self.off, here.diagonal()[0], self.delta)
         products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs)
-        products.glances, products.failure = rng.standard_normal((GLANCES, here.d)), RARELY * self.failure
+        products.rng, products.failure = rng, UNSEEN * self.failure
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
@@ -103,13 +92,13 @@ class Informed(Finder):
             finding = self._attempt(products, starts, limits)
         return finding
 
-    def _plan(self, products: Shaped) -> Shares:
+    def _plan(self, products: Shaped) -> Starts:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
 
         A second start costs less than a second side. The step along q is shortened until noise and the odd error
         balance.
         """
-        here, limits = products.here, Shares(products.here.d, self.failure, 2)
+        here, limits = products.here, Starts(products.here.d, self.failure, SHARES[2])
         room = limits.threshold(2) * (self.delta + (max(self.model.lowest()[0], 0.0) if self.trusted else 0.0))
         odd, noise = here.third_derivative() * products.reach(1.0) / 2, products.noise()
         products.shrink = float(np.clip(np.sqrt(noise / (odd + 1e-300)), SHORTEST, 1.0))
@@ -117,37 +106,40 @@ class Informed(Finder):
         if self.trusted or products.odd + products.noise() < room:
             return limits
         products.order, products.shrink, products.odd = 2, 1.0, 0.0
-        return replace(limits, aim=1)
+        return replace(limits, plan=SHARES[1])
 
-    def _attempt(self, products: Shaped, starts: Vector, limits: Shares) -> Finding | None:
-        noise, shift = products.noise(), products.shift + self.delta
+    def _attempt(self, products: Shaped, starts: Vector, limits: Starts) -> Finding | None:
+        error, shift = LIKELY * (products.noise() + products.odd), products.shift + self.delta
         first = Process(products, 0.0, starts[0])
-        finding, done = self._advance(first, noise + products.odd, limits.threshold(limits.aim))
+        finding, done = self._advance(first, error, limits.threshold(limits.aim))
         if done:
             return finding
         if not products.steady(self._softest(products, first)):
             return None
-        error = products.noise() + products.truncation(*first.critical())
+        alone, known = first.bound(0.0, error, joint=True) < limits.threshold(1), len(first.alpha)
+        error = self._settle(first, error, limits.threshold(1 if alone else limits.aim))
         for enough in self._worth(first, error, limits):  # a product more, not a start more
             finding, done = self._advance(first, error, enough)
             if done:
                 return finding
-        done_so_far, r = [first], 1
+            if len(first.alpha) > known:
+                error = self._settle(first, error, enough)
+        tried, r = [first], 1
         while True:  # a start that does not reach its threshold may reach that of more starts
-            fewest = limits.fewest(max(one.bound(0.0, error) for one in done_so_far))
+            fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in tried))
             if fewest is None:
                 return None
             r = max(r, fewest)
-            if len(done_so_far) == r:
+            if len(tried) == r:
                 break
-            process = Process(products, 0.0, starts[len(done_so_far)])
+            process = Process(products, 0.0, starts[len(tried)])
             finding, done = self._advance(process, error, limits.threshold(r))
             if done:
                 return finding
-            done_so_far.append(process)
-        level = min(one.level(error, limits.threshold(r)) for one in done_so_far)
-        lowest = min(done_so_far, key=lambda one: self._lowest(one)[1])
-        v = self._lowest(lowest)[0]
+            error = max(error, self._settle(process, error, limits.threshold(r)))
+            tried.append(process)
+        level = min(one.shown(limits.threshold(r)) or 0.0 for one in tried)
+        v = self._lowest(min(tried, key=lambda one: self._lowest(one)[1]))[0]
         below = self.confirm(products.here, v, shift, "the lowest Ritz vector")
         if below.found:
             return below
@@ -159,7 +151,16 @@ class Informed(Finder):
         reason = f"{len(self.pairs)} {kind} products from {counted(r, 'start')}, product error at most {error:.2g}"
         return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
-    def _worth(self, first: Process, error: float, limits: Shares) -> list[float]:
+    def _settle(self, process: Process, error: float, threshold: float) -> float:
+        """Measure the error of a start, expected to be this: at the highest level that a larger one would still allow,
+        or at that which "minimum" needs."""
+        wanted = self._wanted(process.products) + self.delta
+        level = process.level(ALLOWED * error, threshold, joint=True)
+        if level < wanted and process.bound(wanted, error, joint=True) < threshold:
+            level = wanted
+        return process.settle(level, threshold)
+
+    def _worth(self, first: Process, error: float, limits: Starts) -> list[float]:
         """Thresholds that more products of a first start are worth, where their error lets them be reached: that of a
         start alone, if at its pace another start would cost more; else that of all starts aimed at."""
         enough, alone = limits.threshold(limits.aim), limits.threshold(1)

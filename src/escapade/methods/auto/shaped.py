@@ -78,10 +78,10 @@ class Shaped(Products):
     """Multiplies the step along q."""
     odd: float = 0.0
     """What third derivatives are expected to do to a forward product."""
-    glances: Vector = field(default_factory=lambda: np.zeros((0, 0)))
-    """Independent normal vectors, as rows."""
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    """Where the random directions come from along which an error is seen."""
     failure: float = 0.0
-    """The probability with which they may all miss an error."""
+    """The probability with which they may miss one: half of what is left is spent each time."""
 
     def direction(self, q: Vector) -> Vector:
         """P q."""
@@ -110,19 +110,20 @@ class Shaped(Products):
         """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
         values at far steps, which no odd derivative enters.
 
-        The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for `failure`.
+        The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for half of `failure`.
 
         Queries: 32
         """
-        here, v = self.here, self.direction(q)
-        ways = self.direction(self.glances.T).T
+        self.failure /= 2
+        here, v, glances = self.here, self.direction(q), self.rng.standard_normal((GLANCES, len(q)))
+        ways = self.direction(glances.T).T
         u = [super(Shaped, self).reach(self.factor, way) for way in ways]
         t = here.far * self.reach(self.factor, v)  # at the product's own step both would have the same even errors
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
         places = [here.moved(a * v + b * r * w, 1.0) for w, r in zip(ways, u, strict=True) for a, b in corners]
         values = here.f.tagged("curvature")(gathered(places)).reshape(-1, 4)
         mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * np.array(u))
-        missed = self.glances @ product - (mixed - self.shift * (ways @ v))
+        missed = glances @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))
         self.saw(np.full(1, size), q, self.factor)
         return TRUNCATION_SAFETY * size / float(np.sqrt(gammaincinv(GLANCES / 2, self.failure) * 2 / GLANCES))

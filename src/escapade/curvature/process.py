@@ -1,0 +1,164 @@
+"""The Lanczos process, and the inequality that it gives.
+
+After k steps from a random unit vector q, with Ritz values theta_j and recurrence norms beta_j, every eigenvector u of
+an eigenvalue at or below `level` satisfies, while all theta_j lie above it,
+
+    |<u, q>|  <=  prod_j beta_j / (theta_j - level)  +  |<u, sum_j w_j g_j>|,       (T_k - level) w = e_1,
+
+whatever the errors g_j of the products. The second term is at most sum_j |w_j| |g_j|; and, the products being linear in
+what they multiply, at most |w| times the error of the one product that they jointly make, which can be measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg.lapack import dstev
+
+from .._array import norm2
+from ..estimators.hessian_vector import Products
+from ..estimators.neighbourhood import Vector
+
+AGAIN = 2.0
+"""A level is measured again that errors so much larger than was measured would allow."""
+
+
+@dataclass
+class Process:
+    """Lanczos on B = P (H - shift + delta) P, which is positive exactly when H - shift > -delta."""
+
+    products: Products
+    delta: float
+    q: Vector
+    head: Vector | None = None
+    """The product with the first vector, where it is already known."""
+    basis: Vector = field(default_factory=lambda: np.zeros((0, 0)))
+    """The vectors multiplied so far, as rows."""
+    images: list[Vector] = field(default_factory=list)
+    alpha: list[float] = field(default_factory=list)
+    beta: list[float] = field(default_factory=list)
+    slack: float = 0.0
+    seen: list[tuple[float, float]] = field(default_factory=list)
+    """Levels whose error was measured since the last product, and these errors."""
+    _ritz: tuple[Vector, Vector] | None = None
+    _log: float = 0.0
+    """Of the product of all beta."""
+
+    def advance(self) -> None:
+        """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
+        q = self.q
+        product = self.products(q) if self.head is None or self.alpha else self.head
+        image = product + self.delta * self.products.metric**2 * q
+        self._ritz, self.seen = None, []
+        self.basis = np.concatenate([self.basis, q[None, :]]) if self.images else q[None, :]
+        self.images.append(image)
+        self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
+        r = image - self.alpha[-1] * q                                          # B q_j - alpha_j q_j
+        if len(self.basis) > 1:
+            r = r - self.beta[-1] * self.basis[-2]                              #   - beta_{j-1} q_{j-1}
+        before = r
+        for _ in range(2):                                                      # full reorthogonalisation; what it
+            r = r - self.basis.T @ (self.basis @ r)                             # removes belongs to g_j
+        self.slack = max(self.slack, norm2(before - r))
+        self.beta.append(norm2(r))                                              # beta_j = |r|
+        self._log += math.log(max(self.beta[-1], 1e-300))
+        self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether the last product was too large for its square to be a number: f is another function there."""
+        return not math.isfinite(self.beta[-1])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the space is exhausted: all of R^d, or an invariant subspace."""
+        done = len(self.alpha)
+        return done == len(self.q) or (done > 0 and self.beta[-1] <= 1e-15 * max(map(abs, self.alpha)))
+
+    def ritz(self) -> tuple[Vector, Vector]:
+        """Ritz values, and the eigenvectors of T_k as columns."""
+        if len(self.alpha) == 1:
+            return np.array(self.alpha), np.ones((1, 1))
+        if self._ritz is None:
+            values, vectors, failed = dstev(self.alpha, self.beta[:-1])
+            if failed or not all(map(math.isfinite, self.alpha + self.beta[:-1])):
+                raise np.linalg.LinAlgError("LAPACK found no Ritz values")
+            self._ritz = np.asarray(values, dtype=np.float64), np.asarray(vectors, dtype=np.float64)
+        return self._ritz
+
+    def lowest(self) -> tuple[Vector, float]:
+        """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
+        theta, z = self.ritz()
+        v = self.products.direction(self.basis.T @ z[:, 0])
+        length = norm2(v)
+        return v / length, float(theta[0]) / length**2 - self.delta
+
+    def terms(self, level: float) -> tuple[float, float, Vector]:
+        """The two terms of the inequality (the second per unit of product error), and w."""
+        theta, z = self.ritz()
+        if theta[0] <= level:
+            return math.inf, math.inf, np.zeros(len(theta))
+        gap = theta - level
+        log = self._log - float(np.add.reduce(np.log(gap)))
+        w = z.dot(z[0, :] / gap)
+        return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
+
+    def pace(self) -> float:
+        """The factor by which a product lately shrank the first term at level 0, as a logarithm."""
+        pivot, gains = math.inf, []
+        for alpha, before, beta in zip(self.alpha, [0.0, *self.beta], self.beta, strict=False):
+            pivot = alpha - before**2 / pivot  # of T_k: the term is the product of beta / pivot
+            gains.append(math.log(pivot / max(beta, 1e-300)))
+        return sum(gains[len(gains) // 2 :]) / (len(gains) - len(gains) // 2)
+
+    def bound(self, level: float, error: float, *, joint: bool = False) -> float:
+        """The right side of the inequality, with an error of each product; or, if that is what was measured, with that
+        of the one they jointly make, by the unit vector along w."""
+        first, second, w = self.terms(level)
+        return first + (norm2(w) if joint else second) * error + second * self.slack if first < math.inf else math.inf
+
+    def level(self, error: float, threshold: float, *, joint: bool = False) -> float:
+        """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
+        theta = self.ritz()[0]
+        high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error
+        low = high - width
+        while self.bound(low, error, joint=joint) >= threshold:
+            width *= 4
+            low = high - width
+            if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
+                return -math.inf
+        for _ in range(32):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.bound(middle, error, joint=joint) < threshold else (low, middle)
+        return low
+
+    def settle(self, level: float, threshold: float) -> float:
+        """Measure the joint error that the inequality hangs on at a level; if that cannot be shown with it, at one that
+        should be, and at level 0.
+
+        It belongs to this start, as it is: that of another start, or with one product more, may be far larger.
+
+        Queries: those of `Products.truncation`, up to three times
+        """
+        while True:
+            level = max(level, 0.0) if len(self.seen) < 2 else 0.0
+            error = self.products.noise() + self.products.truncation(*self.critical(level))
+            self.seen.append((level, error))
+            if level == 0.0 or self.shown(threshold) is not None:
+                return error
+            level = self.level(AGAIN * error, threshold, joint=True)
+
+    def shown(self, threshold: float) -> float | None:
+        """The highest level above which the spectrum was shown to lie, with the error measured for it; or None."""
+        passed = [level for level, error in self.seen if self.bound(level, error, joint=True) < threshold]
+        return max(passed, default=None)
+
+    def critical(self, level: float = 0.0) -> tuple[Vector, Vector]:
+        """The unit vector whose product errors enter the inequality at this level, and its image by H - shift."""
+        w = self.terms(level)[2]
+        length = float(np.linalg.norm(w))
+        s = self.basis.T @ w / length
+        image = np.stack(self.images).T @ w / length
+        return s, image - self.delta * self.products.metric**2 * s
