@@ -1,10 +1,13 @@
-"""Functions made to deceive `certify`; each of them once did."""
+"""Functions made to deceive `certify` and `minimize`; each of them once did."""
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
-from escapade import certify, minimize
+from escapade import Oracle, certify, minimize
 from escapade.errors import InvalidSetting
+from escapade.methods.auto.certificate import Informed
+from escapade.methods.auto.model import Model
 
 HOLDS = {"minimum", "second-order"}
 
@@ -194,3 +197,33 @@ def test_steps_are_not_cut_below_what_x_resolves():
     x = np.array([1e12, 0.0])
     found = certify(lambda x: float(1e12 * (x[0] - 1e12) + 0.5 * x[1] ** 2), x, noise=1e-12)
     assert found.verdict in ("not stationary", "undecided")
+
+
+def hidden_by_the_differences(d, D, L, E):
+    """f, and its Hessian at the saddle 0: a direction u curves down, among 64 stiff coordinates. A third derivative
+    along u adds E uu' to all forward products, whatever they multiply: Lanczos never sees u, from any start."""
+    stiff = 64
+    walsh = hadamard(stiff) / 8.0
+    u, z = np.zeros(d), np.zeros(d)
+    u[-stiff:], z[-stiff:] = walsh[1], walsh[2]
+    H = np.diag(np.where(u == 0, 0.3, D)) - (D + 0.02) * np.outer(u, u) - (D - L) * np.outer(z, z)
+    bend = E * 2.0**13  # the steps of the differences are 2^-13
+
+    def fun(X):
+        squares = X * X
+        odd = bend * ((squares @ u) * (X @ u) - 2 / 3 * (squares * X) @ u**2)
+        return np.sum(X @ H * X, axis=1) / 2 + odd * np.exp(-200 * squares @ (u != 0)) + np.sum(squares, axis=1) ** 2
+
+    return fun, H
+
+
+@pytest.mark.parametrize(("D", "L", "E"), [(1e5, 1e3, 1.2e3), (1e5, 200.0, 260.0)])
+def test_an_error_that_hides_a_direction_from_every_start(D, L, E):
+    """One in 40 of these saddles was certified while the error of a start was taken for that of all others, and of all
+    its later products."""
+    fun, H = hidden_by_the_differences(80, D, L, E)
+    assert np.linalg.eigvalsh(H)[0] == pytest.approx(-0.02, rel=1e-6)
+    for seed in range(200):
+        finder = Informed(delta=1e-2, failure=1e-3, model=Model.diagonal_of(np.diag(H).copy()), trusted=True)
+        finding = finder(Oracle.of(fun, vectorized=True), np.zeros(80), np.random.default_rng(seed))
+        assert not finding.certified
