@@ -3,7 +3,7 @@
 python benchmarks/methods.py octopus [seeds]       every method at d = 10, three of them at d = 30 (default 10 seeds)
 python benchmarks/methods.py stochastic [seeds]    within 2% of f* at a stated budget, and the truth of certificates
                                                    in ten times as many seeds (default 10 seeds)
-python benchmarks/methods.py overhead              a run of 20,000 queries of a 5-microsecond function, d = 100
+python benchmarks/methods.py overhead              runs of up to 20,000 queries of 5-microsecond functions, d = 100
 python benchmarks/methods.py                       all three
 """
 
@@ -166,13 +166,26 @@ def stochastic(seeds: int = 10) -> None:
             )
 
 
-def slow_function(d: int = 100, seconds: float = 5e-6) -> Any:
-    """A smooth function of about 5 microseconds a point, whose minimum no solver reaches in 20,000 queries."""
-    scales = np.linspace(0.01, 1.0, d)
+SCALES = np.linspace(0.01, 1.0, 100)
+
+
+def quartic(x: np.ndarray) -> float:
+    """A quartic with curvatures of 0.02 to 2 at its minimum."""
+    y = x * x
+    return float(y @ SCALES) + float(y @ y)
+
+
+def valley(x: np.ndarray) -> float:
+    """Rosenbrock's valley in many variables, whose end no solver here reaches in 20,000 queries."""
+    across, along = x[1:] - x[:-1] * x[:-1], 1 - x[:-1]
+    return 100 * float(across @ across) + float(along @ along)
+
+
+def slowed(f: Any, d: int = 100, seconds: float = 5e-6) -> Any:
+    """The function, at about 5 microseconds a point at least."""
 
     def fun(x: np.ndarray) -> float:
-        y = x * x
-        value = float(y @ scales) + float(y @ y)
+        value: float = f(x)
         for _ in range(calls):
             value += 0.0
         return value
@@ -190,9 +203,14 @@ def slow_function(d: int = 100, seconds: float = 5e-6) -> Any:
 
 
 def overhead(repeats: int = 7) -> None:
-    """Total time beside the bare evaluation of as many points, medians of runs taken in turns."""
+    """Total time beside the bare evaluation of as many points, medians of runs taken in turns, on two functions."""
+    for f in (valley, quartic):
+        _overhead(f.__name__, slowed(f), repeats)
+
+
+def _overhead(title: str, fun: Any, repeats: int) -> None:
     d, budget = 100, 20_000
-    fun, x0 = slow_function(d), np.random.default_rng(0).standard_normal(d)
+    x0 = np.random.default_rng(0).standard_normal(d)
     points = x0 + 1e-3 * np.random.default_rng(1).standard_normal((budget, d))
 
     def bare(count: int) -> float:
@@ -216,15 +234,17 @@ def overhead(repeats: int = 7) -> None:
     solvers = [(name, ours) for name in ("zo-gd-ncf", "pagd", "zpsgd", "zo-gd-ncf-ii", "auto")]
     solvers += [("BFGS", scipys), ("L-BFGS-B", scipys)]
     ratios: dict[str, list[float]] = {name: [] for name, _ in solvers}
+    asked: dict[str, int] = {}
     for _ in range(repeats):
         for name, run in solvers:
             before = bare(budget // 4)
             seconds, used = run(name)
             each = (before + bare(budget // 4)) / (2 * (budget // 4))
             ratios[name].append(seconds / (used * each))
-    print(f"a function of {1e6 * each:.1f} microseconds, d = {d}, about {budget:,} queries: times bare evaluation")
+            asked[name] = used
+    print(f"{title}, d = {d}, {1e6 * each:.1f} microseconds a point: times bare evaluation, and queries")
     for name, found in ratios.items():
-        print(f"| {name} | {np.median(found):.3f} | ({min(found):.3f} to {max(found):.3f}) |")
+        print(f"| {name} | {np.median(found):.3f} | ({min(found):.3f} to {max(found):.3f}) | {asked[name]:,} |")
 
 
 if __name__ == "__main__":
