@@ -115,8 +115,8 @@ class HidingProducts(Products):
     def noise(self) -> float:
         return self.size
 
-    def truncation(self, q: np.ndarray, product: np.ndarray) -> float:
-        del q, product
+    def truncation(self, q: np.ndarray, product: np.ndarray, room: float = 0.0) -> float:
+        del q, product, room
         return 0.0
 
     def after(self, obstacle: str) -> Products:

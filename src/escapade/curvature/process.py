@@ -144,7 +144,9 @@ class Process:
         """
         while True:
             level = max(level, 0.0) if len(self.seen) < 2 else 0.0
-            error = self.products.noise() + self.products.truncation(*self.critical(level))
+            first, _, w = self.terms(level)
+            room = max(threshold - first, 0.0) / norm2(w) if first < math.inf else 0.0
+            error = self.products.noise() + self.products.truncation(*self.critical(level), room)
             self.seen.append((level, error))
             if level == 0.0 or self.shown(threshold) is not None:
                 return error

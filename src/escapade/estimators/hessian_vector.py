@@ -143,15 +143,14 @@ class Products:
         top = float(np.max(np.abs(here.diagonal()[0]) * self.metric**2))
         return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
 
-    def truncation(self, q: Vector, product: Vector) -> float:
+    def truncation(self, q: Vector, product: Vector, room: float = 0.0) -> float:
         """How far the product with q is from a symmetric one at far steps, at least twice as long, times a safety
-        factor: as far as values can tell, a bound on its truncation error.
+        factor: as far as values can tell, a bound on its truncation error. (`room`, what it may be, is for others.)
 
         Queries: 2*d + 2 or 4*d + 4, and d for each row not yet known
         """
         far = self.even(q, self.here.far * self.factor)[0]
         return TRUNCATION_SAFETY * norm2(far - product)
-
 
     def after(self, obstacle: str) -> Products:
         """Products that may pass where these failed: longer steps against noise, extrapolation and then shorter

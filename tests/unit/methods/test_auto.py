@@ -10,9 +10,10 @@ import escapade
 from escapade._array import to_numpy
 from escapade.methods import Goal
 from escapade.methods.auto import Auto, auto, quadratic
-from escapade.methods.auto.certificate import SHARES, Examiner, Informed
+from escapade.methods.auto.certificate import SHARES, Informed
 from escapade.methods.auto.descent import Descent
 from escapade.methods.auto.escape import parabola, search
+from escapade.methods.auto.examiner import Examiner
 from escapade.methods.auto.gradient import Differences
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.point import Point

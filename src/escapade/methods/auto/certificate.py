@@ -17,12 +17,9 @@ from ...curvature import Cheapest, Finding
 from ...curvature.finding import SOFTEST, Finder
 from ...curvature.process import Process
 from ...curvature.starts import MOST, Starts
-from ...errors import BudgetExhausted
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
-from .gradient import Differences
 from .model import Model
-from .point import Point
 from .quadratic import Matrix
 from .shaped import Shaped, preconditioner
 
@@ -42,6 +39,9 @@ where that costs nothing."""
 
 SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
+
+
+WITHIN = "f is another function within the steps of the differences"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +73,18 @@ class Informed(Finder):
         if free is not None:
             return free
         most = replace(self, failure=(1 - RARELY - UNSEEN) * self.failure)
-        finding = most._informed(here, rng, shift)
-        if finding is not None:
-            return finding
-        return Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth).at(here, rng, shift)
+        finding, within = most._informed(here, rng, shift)
+        if finding is None:
+            finding = Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth).at(here, rng, shift)
+            if within and finding.certified:
+                return self.undecided(WITHIN)
+        return finding
 
-    def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> Finding | None:
-        """The answer of preconditioned products, forward if that may do and else symmetric; or None."""
+    def _informed(
+        self, here: Neighbourhood, rng: np.random.Generator, shift: float
+    ) -> tuple[Finding | None, bool]:
+        """The answer of preconditioned products, forward if that may do and else symmetric; or None. And whether f was
+        seen to be another function within their steps."""
         P = preconditioner(self.model, self.off, here.diagonal()[0], self.delta)
         products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs)
         products.rng, products.failure = rng, UNSEEN * self.failure
@@ -90,7 +95,7 @@ class Informed(Finder):
         if finding is None and products.order == 1:
             products.order, products.shrink, products.odd = 2, 1.0, 0.0
             finding = self._attempt(products, starts, limits)
-        return finding
+        return finding, products.within
 
     def _plan(self, products: Shaped) -> Starts:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
@@ -215,37 +220,3 @@ class Informed(Finder):
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
         v, curvature = process.lowest()  # of H - shift + delta
         return v, curvature - self.delta
-
-
-@dataclass
-class Examiner:
-    """Asks for certificates; every attempt of a run spends its share of one failure probability."""
-
-    ask: Differences
-    failure: float
-    noise: float | str | None
-    rng: np.random.Generator
-    attempts: int = 0
-
-    def finder(self, model: Model, off: float, *, trusted: bool) -> Informed:
-        """The finder of the next attempt, on a model that the last secants contradicted by `off`.
-
-        Most runs make one attempt, which may spend most.
-        """
-        self.attempts += 1
-        share = 0.9 if self.attempts == 1 else 0.6 / (math.pi * (self.attempts - 1)) ** 2
-        failure = share * self.failure
-        return Informed(
-            delta=self.ask.curvtol, failure=failure, noise=self.noise, model=model, off=off, trusted=trusted
-        )
-
-    def look(self, finder: Informed, p: Point) -> Neighbourhood:
-        """The neighbourhood of p."""
-        return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
-
-    def finding(self, finder: Informed, here: Neighbourhood) -> Finding:
-        """The answer; the products behind it are kept by the finder."""
-        try:
-            return finder.within(here, self.rng)
-        except BudgetExhausted as stop:
-            return finder.undecided(str(stop))

@@ -14,9 +14,9 @@ from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .certificate import Examiner
 from .descent import Descent
 from .escape import Line, leave
+from .examiner import Examiner
 from .gradient import FEW, Differences
 from .limited import diagonal_model
 from .model import Model

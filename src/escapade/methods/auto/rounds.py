@@ -19,7 +19,7 @@ from ...oracle import Stencil, central, gathered, pairs, point
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .certificate import Examiner
+from .examiner import Examiner
 from .gradient import Differences, assembled
 from .limited import diagonal_model
 from .model import Model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +32,12 @@ WIDE = 0.5
 UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
 
+
 GLANCES = 8
-"""Random directions along which the error of a product is seen, where that costs less than another product."""
+"""Random directions along which the error of a product is seen."""
+
+CLOSER = (1 / 32, 1 / 8)
+"""Where errors are seen again, beside the steps of products."""
 
 
 def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> Any:
@@ -78,10 +83,13 @@ class Shaped(Products):
     """Multiplies the step along q."""
     odd: float = 0.0
     """What third derivatives are expected to do to a forward product."""
+
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
-    """Where the random directions come from along which an error is seen."""
+    """Where the random directions come from along which errors are seen."""
     failure: float = 0.0
     """The probability with which they may miss one: half of what is left is spent each time."""
+    within: bool = False
+    """Whether f was seen to be another function within the steps: longer ones would only miss it."""
 
     def direction(self, q: Vector) -> Vector:
         """P q."""
@@ -92,41 +100,63 @@ class Shaped(Products):
         """How far mixed differences step: usually, and along v."""
         return self.shrink * super().reach(factor, v)
 
-    def truncation(self, q: Vector, product: Vector) -> float:
-        """Forward products are measured again on the other side, at far steps, or seen along a few random directions.
+    def truncation(self, q: Vector, product: Vector, room: float = 0.0) -> float:
+        """From 32 variables on errors are seen along a few random directions; else products are measured again, forward
+        ones on the other side, at far steps.
 
-        Queries: d + 1, or 32 if that is fewer (order 1)
+        Queries: 32 or 64; or d + 1 (order 1), or 2*d + 2 (order 2)
         """
+        if self.here.d >= 4 * GLANCES:
+            far = self.glances(q, product, self.here.far, 1.0)
+            return max(far, self.seen_closer(q, product, room))
         if self.order > 1:
             return super().truncation(q, product)
-        if self.here.d >= 4 * GLANCES:
-            return self._seen_error(q, product)
         far = self.here.far
         other = self._finish(self._mixed(q, -far * self.factor)[0], q)
         self.saw((other - product) / (1 + far), q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
 
-    def _seen_error(self, q: Vector, product: Vector) -> float:
+    def seen_closer(self, q: Vector, product: Vector, room: float) -> float:
+        """The error of a product on much shorter steps, of a random length: what f is within the steps of products does
+        not show on longer ones. As short as noise allows, if the error may be as large as `room`; else it is taken for
+        0, unless f was once seen to be another function there.
+
+        Queries: 32, or none
+        """
+        steps = self.reach(self.factor, self.direction(q)) * Products.reach(self, self.factor) / math.sqrt(self.here.d)
+        blur = self._safety(self.failure / 2) * self.here.noise.norm(1) / steps
+        closer = max(self.rng.uniform(*CLOSER), 2 * math.sqrt(blur / (room + 1e-300)))
+        if closer >= 0.5:
+            return math.inf if self.within else 0.0
+        error = self.glances(q, product, closer, closer)
+        self.within |= error > room
+        return error
+
+    def glances(self, q: Vector, product: Vector, along: float, across: float) -> float:
         """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
-        values at far steps, which no odd derivative enters.
+        values at steps times these factors, which no odd derivative enters.
 
         The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for half of `failure`.
 
         Queries: 32
         """
         self.failure /= 2
-        here, v, glances = self.here, self.direction(q), self.rng.standard_normal((GLANCES, len(q)))
-        ways = self.direction(glances.T).T
-        u = [super(Shaped, self).reach(self.factor, way) for way in ways]
-        t = here.far * self.reach(self.factor, v)  # at the product's own step both would have the same even errors
+        here, v, vectors = self.here, self.direction(q), self.rng.standard_normal((GLANCES, len(q)))
+        ways = self.direction(vectors.T).T
+        t = along * self.reach(self.factor, v)  # not the product's own step: both would have the same even errors
+        u = across * np.array([Products.reach(self, self.factor, way) for way in ways])
         corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
         places = [here.moved(a * v + b * r * w, 1.0) for w, r in zip(ways, u, strict=True) for a, b in corners]
         values = here.f.tagged("curvature")(gathered(places)).reshape(-1, 4)
-        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * np.array(u))
-        missed = glances @ product - (mixed - self.shift * (ways @ v))
+        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
+        missed = vectors @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))
         self.saw(np.full(1, size), q, self.factor)
-        return TRUNCATION_SAFETY * size / float(np.sqrt(gammaincinv(GLANCES / 2, self.failure) * 2 / GLANCES))
+        return self._safety(self.failure) * size
+
+    def _safety(self, failure: float) -> float:
+        """What the root-mean-square of the components along so few vectors is multiplied by."""
+        return TRUNCATION_SAFETY / math.sqrt(float(gammaincinv(GLANCES / 2, failure)) * 2 / GLANCES)
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
