@@ -195,3 +195,22 @@ def test_certificates_fail_no_more_often_than_promised():
                 wrong += 1
                 break
     assert 0 < wrong <= runs * p + 4 * math.sqrt(runs * p)
+
+
+@pytest.mark.parametrize("products", [1, 4])
+def test_what_is_shown_was_measured(products):
+    """At its own level, for a start as it is; one product has the same error at every level."""
+    matrix, metric, _, vectors, q = setting(5, 20, 0.3)
+    process = Process(Fake(matrix, metric, 0.0, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
+    process.products.truncation = lambda q, product, room: 1e-3
+    process.products.noise = lambda: 0.0
+    for _ in range(products):
+        process.advance()
+    wide = process.bound(0.0, 1e-3, joint=True) * 1.5
+    assert process.shown(wide) is None
+    assert process.settle(0.01, wide) == 1e-3
+    highest = process.level(1e-3, wide, joint=True)
+    assert process.shown(wide) == pytest.approx(highest if products == 1 else 0.01)
+    assert process.shown(process.bound(0.0, 0.0)) is None
+    process.advance()
+    assert process.shown(wide) is None
