@@ -35,13 +35,13 @@ class Lanczos(Finder):
     """The anytime Lanczos finder.
 
     Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
-    elsewhere. Before a certificate is given, the one product that its error term hangs on is measured again at
-    twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
-    way they are lengthened, and more starts are taken.
+    elsewhere. Before a certificate is given, the one product that the error term of each start hangs on is measured
+    again at twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what
+    stands in the way they are lengthened, and more starts are taken.
 
-    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, 24 for looks at shorter steps along the
-    softest directions, besides the neighbourhood; twice that if
-    the differences must be extrapolated
+    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 24 for looks
+    at shorter steps along the softest directions, besides the neighbourhood; twice that if the differences must be
+    extrapolated
     """
 
     name = "lanczos"

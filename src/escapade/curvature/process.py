@@ -159,7 +159,7 @@ class Process:
             return self.level(max(error for _, error in self.seen), threshold, joint=True)
         return max(passed, default=None)
 
-    def critical(self, level: float = 0.0) -> tuple[Vector, Vector]:
+    def critical(self, level: float) -> tuple[Vector, Vector]:
         """The unit vector whose product errors enter the inequality at this level, and its image by H - shift."""
         w = self.terms(level)[2]
         length = float(np.linalg.norm(w))

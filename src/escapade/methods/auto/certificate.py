@@ -40,7 +40,6 @@ where that costs nothing."""
 SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
-
 WITHIN = "f is another function within the steps of the differences"
 
 
@@ -48,8 +47,8 @@ WITHIN = "f is another function within the steps of the differences"
 class Informed(Finder):
     """Lanczos preconditioned by a model of the Hessian; what it cannot decide goes to the cheapest finder that can.
 
-    Queries: d + 1 or 2*d + 2 a product, as much or 32 for a second look at the one that matters, 24 along the softest
-    directions, besides the neighbourhood; those of the other finder where it is asked
+    Queries: d + 1 or 2*d + 2 a product, as much or 32 to 64 for the error of each start, up to three times, 24 along
+    the softest directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
     model: Model
@@ -86,8 +85,8 @@ class Informed(Finder):
         """The answer of preconditioned products, forward if that may do and else symmetric; or None. And whether f was
         seen to be another function within their steps."""
         P = preconditioner(self.model, self.off, here.diagonal()[0], self.delta)
-        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs)
-        products.rng, products.failure = rng, UNSEEN * self.failure
+        products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs, rng=rng)
+        products.failure = UNSEEN * self.failure
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)

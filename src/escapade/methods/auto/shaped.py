@@ -107,8 +107,7 @@ class Shaped(Products):
         Queries: 32 or 64; or d + 1 (order 1), or 2*d + 2 (order 2)
         """
         if self.here.d >= 4 * GLANCES:
-            far = self.glances(q, product, self.here.far, 1.0)
-            return max(far, self.seen_closer(q, product, room))
+            return max(self.glances(q, product, self.here.far, 1.0), self.seen_closer(q, product, room))
         if self.order > 1:
             return super().truncation(q, product)
         far = self.here.far
