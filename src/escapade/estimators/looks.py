@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import epsilon, to_numpy
-from ..oracle import few_axes, gathered
+from ..oracle import few_axes
 from .rows import Rows, Vector
 
 GROUP = 8
@@ -31,12 +31,12 @@ class Looks(Rows):
         which, lengths = self._groups(signs[0], rng)
         squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
         ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
-        pairs = zip(signs, ratios, strict=False)  # the other ratios are those of the groups
-        stencil = gathered([self.moved(v, t) for v, r in pairs for t in (r, -r, 1.0, -1.0)])
+        times = np.stack([ratios, -ratios, np.ones(len(ratios)), -np.ones(len(ratios))], axis=1)
+        stencil = self.around((times[:4, :, None] * signs[:, None, :]).reshape(-1, self.d))
         if len(which):
-            times = np.stack([ratios[4:], -ratios[4:], np.ones(len(which)), -np.ones(len(which))], axis=1).ravel()
             which4 = np.repeat(which, 4, axis=0)
-            stencil = stencil + few_axes(self.x, which4, times[:, None] * lengths.repeat(4, axis=0) * self.unit[which4])
+            far = times[4:].reshape(-1, 1) * lengths.repeat(4, axis=0)
+            stencil = stencil + few_axes(self.x, which4, far * self.unit[which4])
         values = self.f.tagged("check")(stencil).reshape(-1, 4)
         (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
         slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
@@ -79,7 +79,7 @@ class Looks(Rows):
         v = v / float(np.linalg.norm(v))
         length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
         t = length * np.array([min(float(self._shorter(np.asarray(length))), 0.7 * SHORTER), SHORTER, 1.0, 2.0])
-        up, down = self.f.tagged("check")(gathered([self.moved(v, x) for x in (*t, *-t)])).reshape(2, 4)
+        up, down = self.f.tagged("check")(self.around(np.outer((*t, *-t), v))).reshape(2, 4)
         *short, long, longer = (up + down - 2 * self.f0) / t**2
         third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length**3
         seen = (4 * long - longer) / 3 if order == 4 else long
@@ -102,8 +102,8 @@ class Looks(Rows):
         Queries: 12
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
-        places = gathered([self.moved(v, t) for v in signs for t in (1.0, 0.5, 0.25)])
-        change = self.f.tagged("check")(places).reshape(4, 3) - self.f0
+        ways = (np.array([1.0, 0.5, 0.25])[:, None] * signs[:, None, :]).reshape(-1, self.d)
+        change = self.f.tagged("check")(self.around(ways)).reshape(4, 3) - self.f0
         whole, half, quarter = change.T
         fourth = 4 / 3 * (whole - 4 * half)
         foreseen = (whole - fourth) / 16 + fourth / 256

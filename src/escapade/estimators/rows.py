@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, norm2, to_numpy
 from ..errors import BudgetExhausted, NonFiniteValue
-from ..oracle import Oracle, axes, point
+from ..oracle import Oracle, Stencil, axes, points
 from .noise import Noise
 from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two, shortest
 
@@ -148,6 +148,10 @@ class Rows:
         """x + length * direction, for a direction in y."""
         return self.x + like(length * direction * self.unit, self.x)
 
+    def around(self, ways: Vector) -> Stencil:
+        """x and each of these displacements in y, the rows of a matrix."""
+        return points(self.x + like(ways * self.unit, self.x))
+
     def along(self, v: Vector) -> Interval:
         """The curvature along the unit vector v, from second differences at two steps or more.
 
@@ -169,7 +173,7 @@ class Rows:
         extrapolated: list[float] = []
         for _ in range(12):
             try:
-                pair = f(point(self.moved(v, h)) + point(self.moved(v, -h)))
+                pair = f(self.around(np.outer((h, -h), v)))
             except NonFiniteValue:
                 seen, extrapolated, h = [], [], h / 8
                 continue
@@ -194,9 +198,7 @@ class Rows:
         """
         h = 8 * float(np.median(self.steps))
         f = self.f.tagged("check")
-        near = point(self.moved(v, h)) + point(self.moved(v, -h))
-        far = point(self.moved(v, 2 * h)) + point(self.moved(v, -2 * h))
-        a, b, c, e = f(near + far)
+        a, b, c, e = f(self.around(np.outer((h, -h, 2 * h, -2 * h), v)))
         return abs(float((c - e) / 2 - (a - b))) / h**3
 
 

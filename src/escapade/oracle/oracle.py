@@ -265,9 +265,9 @@ class Oracle:
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
         size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
+        if 0 < size <= rows:
+            return self._block(stencil, (0, size), keep_best)
         blocks = [self._block(stencil, (k, min(k + rows, size)), keep_best) for k in range(0, size, rows)]
-        if len(blocks) == 1:
-            return blocks[0]
         return np.concatenate([np.empty(0), *(v for v, _ in blocks)]), next((why for _, why in blocks if why), "")
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:

@@ -445,15 +445,15 @@ def test_how_runs_end(fun, x0, stop):
     assert run(fun, np.array(x0), curvtol=0.01, vectorized=False, on_error="stop").stop is stop
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+@pytest.mark.parametrize("seed", range(6))
 def test_a_gradient_that_the_noise_of_f_hides_is_polished_away(seed):
     def value(x):  # rounded at 1e4, with curvatures of 1e10 and 1: values alone leave a gradient of 0.1
         u, v = x[0] - 1e-3, x[1] - 1
-        return float((1e4 + 1 + 1e10 * u**2 * (2 + v) / 2 + v**2 / 2 + 5e3 * u * v) - 1e4)
+        return float((1e4 + 1 + 1e10 * u**2 * (2 + math.tanh(v)) / 2 + v**2 / 2 + 5e3 * u * v) - 1e4)
 
     def gradient(x):
         u, v = x[0] - 1e-3, x[1] - 1
-        return np.array([1e10 * u * (2 + v) + 5e3 * v, 5e9 * u**2 + v + 5e3 * u])
+        return np.array([1e10 * u * (2 + math.tanh(v)) + 5e3 * v, 5e9 * u**2 * (1 - math.tanh(v) ** 2) + v + 5e3 * u])
 
     x0 = np.array([0.5, -0.3]) + 0.1 * np.random.default_rng(seed).standard_normal(2)
     result = escapade.minimize(value, x0, rng=seed)

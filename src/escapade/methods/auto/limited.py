@@ -214,9 +214,6 @@ class Limited(Model):
             B = B.plus(c, w)
         self._replace(B)
 
-    def _correct(self, r: Vector, slope: float) -> None:
-        self._add((1 / slope, r))
-
     def _agree(self, v: Vector, r: Vector) -> None:
         a = r - 0.5 * float(v @ r) * v
         length = norm2(a)

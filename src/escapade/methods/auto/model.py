@@ -13,13 +13,18 @@ from scipy.linalg.lapack import dposv
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
-from .quadratic import Matrix, ends_definite, inverse_of_diagonal, inverse_plus, plus_square, trust_region_step
+from . import quadratic
+from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square
 
 CAP = 10.0
 """An SR1 correction larger than this many times the curvatures in sight is not believed."""
 
 FAINT = 0.05
 """A residual whose angle with the step has a smaller cosine is nearly orthogonal to it."""
+
+MISLED = 6
+"""So many steps of many variables that gained nothing while B was not positive definite, and it is kept so by BFGS: in
+curved valleys SR1 sees ways down that are none."""
 
 SPREAD = 30.0
 """A diagonal that differs by more than this is the scale of the variables, and kept."""
@@ -29,9 +34,6 @@ UNEVEN = 1e4
 
 UNKNOWN = 1e-8
 """A variable whose curvatures are this small, beside the square root of the largest, may have none."""
-
-EXACT = 1e-8
-"""What a step by the inverse may leave of the gradient, by the model; if it is more, Cholesky factors are taken."""
 
 HUGE = 1e100
 """What is larger, or not a number, is no curvature."""
@@ -47,6 +49,8 @@ class Model:
     """Whether B is a first guess, that the first secant may replace."""
     inverse: Matrix | None = None
     """The inverse of B, while it can be kept: from a diagonal on, through corrections that leave it positive."""
+    misled: int = 0
+    """Steps that gained nothing while no inverse was kept."""
 
     @classmethod
     def diagonal_of(cls, diagonal: Vector) -> Model:
@@ -95,7 +99,7 @@ class Model:
         if exact:
             self._agree(s / length, r / length)
         elif self._believable(r, slope := float(r.dot(s)), s, y, top, abs(slope) / (size * length)):
-            self._correct(r, slope)
+            self._add((1 / slope, r))
         elif min(float(s @ y), float(s @ (Bs := y - r))) > 1e-3 * top * length**2:  # convex
             self._add((1 / float(s @ y), y), (-1 / float(s @ Bs), Bs))
         else:
@@ -105,8 +109,8 @@ class Model:
     def _believable(self, r: Vector, slope: float, s: Vector, y: Vector, top: float, cosine: float) -> bool:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own; and does not end a positive definite B for an r that is nearly
-        orthogonal to s."""
-        if cosine <= 1e-8 or (cosine < FAINT and ends_definite(self.inverse, r, slope)):
+        orthogonal to s, or for none once that has misled."""
+        if cosine <= 1e-8 or ((cosine < FAINT or self._wary) and quadratic.ends_definite(self.inverse, r, slope)):
             return False
         unit = self.units
         if unit is not None:
@@ -196,16 +200,18 @@ class Model:
 
     def step(self, g: Vector, radius: float, scale: Vector) -> Vector:
         """The minimiser of g's + s'Bs/2 over |s / scale| <= radius."""
-        if self.inverse is not None:
-            s: Vector = self.inverse.dot(-g)
-            if norm2(s / scale) <= radius and norm2(self.B.dot(s) + g) <= EXACT * norm2(g):
-                return s
-        return trust_region_step(self.B, g, radius, scale)
+        if self.inverse is None and self._wary:
+            self.inverse = quadratic.inverse_of(self.B)
+        return quadratic.trust_region_step(self.B, g, radius, scale, self.inverse)
+
+    @property
+    def _wary(self) -> bool:
+        return self.misled >= MISLED and type(self.B) is np.ndarray and len(self.B) >= quadratic.MANY
 
     def shape(self, delta: float, flattest: float) -> Any:
         """(|B| + delta)^(-1/2), with one as its largest eigenvalue and this as its smallest, at least."""
         values, vectors = self.spectrum
-        return (vectors * shrunk(values, delta, flattest)) @ vectors.T
+        return (vectors * quadratic.shrunk(values, delta, flattest)) @ vectors.T
 
     # How B changes
 
@@ -225,14 +231,11 @@ class Model:
 
     def _add(self, *terms: tuple[float, Vector]) -> None:
         """B + c ww' for each of these."""
-        inverse = self.inverse
+        B, inverse = self.B, self.inverse
         for c, w in terms:
-            inverse = inverse_plus(inverse, w, 1 / c) if c != 0 else inverse
-        self._replace(self.B + sum(c * np.outer(w, w) for c, w in terms), inverse)
-
-    def _correct(self, r: Vector, slope: float) -> None:
-        """B + rr' / slope."""
-        self._replace(plus_square(self.B, 1 / slope, r), inverse_plus(self.inverse, r, slope))
+            if c != 0:
+                B, inverse = plus_square(B, c, w), inverse_plus(inverse, w, 1 / c)
+        self._replace(B, inverse)
 
     def _agree(self, v: Vector, r: Vector) -> None:
         """The least change of B that changes Bv by r, for a unit vector v."""
@@ -240,11 +243,3 @@ class Model:
         changed = self.B + half
         changed += half.T
         self._replace(changed)
-
-
-def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
-    """1 / sqrt(|curvature| + delta), beside the largest of them, but no smaller than this."""
-    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
-    least: Vector = np.maximum(root / root.max(), flattest)
-    return least
-

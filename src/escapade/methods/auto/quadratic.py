@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
-from scipy.linalg.lapack import dposv, dtrtrs
+from scipy.linalg.lapack import dposv, dpotrf, dtrtri, dtrtrs
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
@@ -26,6 +26,12 @@ NEAR = 0.05
 TRIES = 20
 """Shifts that are tried, at most, for a step of the right length."""
 
+ALONE = 200_000
+"""Multiplications that BLAS does on one thread: for a few more it takes a second, and waits for that."""
+
+EXACT = 1e-8
+"""What a step by the inverse may leave of the gradient, by the model; if it is more, Cholesky factors are taken."""
+
 SINGULAR = 1e-6
 """A change that leaves less of a determinant is not believed to have left the inverse any digits."""
 
@@ -33,6 +39,16 @@ SINGULAR = 1e-6
 def inverse_of_diagonal(diagonal: Vector) -> Matrix | None:
     """The inverse of a diagonal matrix, if it is positive definite and worth keeping."""
     return np.diag(1 / diagonal) if len(diagonal) >= MANY and float(diagonal.min()) > 0 else None
+
+
+def inverse_of(B: Matrix) -> Matrix | None:
+    """The inverse of B, if it is positive definite."""
+    L, indefinite = dpotrf(B.T, lower=1)
+    if indefinite:
+        return None
+    W = dtrtri(L, lower=1, overwrite_c=1)[0]
+    rows = max(1, ALONE // len(B) ** 2)
+    return np.concatenate([W.T[k : k + rows] @ W for k in range(0, len(B), rows)])
 
 
 def ends_definite(inverse: Matrix | None, r: Vector, slope: float) -> bool:
@@ -66,58 +82,56 @@ def lowest_scaled(B: Matrix) -> tuple[float, Vector]:
     return float(values[0]), v / float(np.linalg.norm(v))
 
 
-def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector) -> Vector:
-    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius.
+def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector, inverse: Matrix | None = None) -> Vector:
+    """The minimiser of g's + s'Bs/2 over |s / scale| <= radius; in many dimensions, nearly."""
+    shift = 0.0
+    if inverse is not None:
+        s: Vector = inverse.dot(-g)
+        if norm2(B.dot(s) + g) <= EXACT * norm2(g):
+            z = s / scale
+            length, v = norm2(z), z / scale
+            if length <= radius:
+                return s
+            shift = _more(length, radius, float(v.dot(inverse.dot(v))))
+    return _by_factors(B, g, radius, scale, shift)
 
-    If B is positive definite Cholesky factors will do, a tenth of the price of eigenvectors; and inside the region the
-    scale does not matter.
+
+def _by_factors(B: Matrix, g: Vector, radius: float, scale: Vector, shift: float) -> Vector:
+    """The same by Newton's method on 1 / |s / scale| as a function of B's shift, from this one on; if that is not 0, 0
+    is known to be too little.
+
+    Cholesky factors cost a tenth of eigenvectors, which are left for what those cannot do: the hard case, and in few
+    dimensions all B that are not positive definite.
     """
-    shift, (L, s, indefinite) = 0.0, dposv(B.T, -g, lower=1)  # B is symmetric, and B.T as LAPACK likes it
-    if not indefinite:
-        z = s / scale
-        length = norm2(z)
-        if length <= (1 + EDGE) * radius:
-            step: Vector = s * min(1.0, radius / length) if length > 0 else s
-            return step
-        shift, indefinite = _more(L, z / scale, length, radius), not math.isfinite(length)
-    M, c = scale[:, None] * B * scale, scale * g
-    on_edge = None
-    if len(g) >= MANY:
-        on_edge = _on_edge(M, c, radius, norm2(c) / radius if indefinite else shift, NEAR)
-    elif not indefinite:
-        on_edge = _on_edge(M, c, radius, shift, EDGE)
-    return scale * (_by_eigenvectors(M, c, radius) if on_edge is None else on_edge)
-
-
-def _on_edge(M: Matrix, c: Vector, radius: float, shift: float, near: float) -> Vector | None:
-    """The minimiser of c'z + z'Mz/2 on |z| = radius, nearly, by Newton's method on 1/|z| as a function of M's shift; or
-    None, as in the hard case."""
-    low, high = 0.0, math.inf
+    few, weight, low, high = len(g) < MANY, 1 / scale**2, 0.0, math.inf
     for _ in range(TRIES):
-        shifted = M.copy()
-        shifted.flat[:: len(c) + 1] += shift
-        L, z, failed = dposv(shifted.T, -c, lower=1, overwrite_a=1)
-        length = math.inf if failed else norm2(z)
-        if abs(length - radius) <= near * radius:
-            step: Vector = z * min(1.0, radius / length)
+        shifted = B.copy()
+        shifted.flat[:: len(g) + 1] += shift * weight
+        L, s, failed = dposv(shifted.T, -g, lower=1, overwrite_a=1)  # symmetric, and its transpose as LAPACK likes it
+        length = math.inf if failed else norm2(s / scale)
+        over = length / radius - 1
+        if over <= EDGE if shift == 0 else abs(over) <= (EDGE if few else NEAR):
+            step: Vector = s * (radius / length) if over > 0 else s
             return step
-        low, high = (shift, high) if length > radius else (low, shift)
-        newton = shift + _more(L, z, length, radius) if math.isfinite(length) else math.inf
-        if low < newton < high:
-            shift = newton
-        else:
+        low, high = (shift, high) if over > 0 else (low, shift)
+        if math.isfinite(length):
+            shift += _more(length, radius, norm2(dtrtrs(L, weight * s, lower=1)[0]) ** 2)
+        elif few:
+            break
+        elif shift == 0:
+            shift = norm2(scale * g) / radius
+        if not low < shift < high:
             shift = (low + high) / 2 if high < math.inf else 4 * low
-    return None
+    return scale * _by_eigenvectors(scale[:, None] * B * scale, scale * g, radius)
 
 
-def _more(L: Matrix, z: Vector, length: float, radius: float) -> float:
-    """The Newton step of the shift, with L the factor that led to z, of this length."""
-    w = dtrtrs(L, z, lower=1)[0]
-    return length**2 / float(w @ w) * (length - radius) / radius
+def _more(length: float, radius: float, bend: float) -> float:
+    """The Newton step of a shift that leads to a step s of this length; `bend` is v'(B + shift)^-1 v, v = s/scale^2."""
+    return length**2 / bend * (length / radius - 1)
 
 
 def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
-    """The same for any M, the hard case included."""
+    """The minimiser of c'z + z'Mz/2 over |z| <= radius for any M, the hard case included."""
     values, vectors = np.linalg.eigh(M)
     c = vectors.T @ c
     tiny = 1e-100 * (1.0 + float(np.linalg.norm(c)))
@@ -135,3 +149,11 @@ def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if norm2(z(middle)) > radius else (low, middle)
     return vectors @ z(high)
+
+
+def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
+    """1 / sqrt(|curvature| + delta), beside the largest of them, but no smaller than this."""
+    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
+    least: Vector = np.maximum(root / root.max(), flattest)
+    return least
+

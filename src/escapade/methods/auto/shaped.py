@@ -13,9 +13,9 @@ from ..._array import norm2
 from ...estimators.hessian_vector import Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
-from ...oracle import gathered
 from .limited import Limited, Shape
-from .model import Model, shrunk
+from .model import Model
+from .quadratic import shrunk
 
 FLATTEST = 1e-3
 """No direction is shrunk by P more than this, beside another."""
@@ -144,9 +144,9 @@ class Shaped(Products):
         ways = self.direction(vectors.T).T
         t = along * self.reach(self.factor, v)  # not the product's own step: both would have the same even errors
         u = across * np.array([Products.reach(self, self.factor, way) for way in ways])
-        corners = [(t, 1.0), (t, -1.0), (-t, 1.0), (-t, -1.0)]
-        places = [here.moved(a * v + b * r * w, 1.0) for w, r in zip(ways, u, strict=True) for a, b in corners]
-        values = here.f.tagged("curvature")(gathered(places)).reshape(-1, 4)
+        a, b = t * np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
+        corners = np.outer(a, v) + b[:, None] * (u[:, None] * ways)[:, None, :]
+        values = here.f.tagged("curvature")(here.around(corners.reshape(-1, here.d))).reshape(-1, 4)
         mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
         missed = vectors @ product - (mixed - self.shift * (ways @ v))
         size = float(np.sqrt(np.mean(missed**2)))

@@ -17,6 +17,9 @@ from .point import Point
 LENGTHEN = 4.0
 """A step inside the region is made this much longer, at most."""
 
+LITTLE = 0.1
+"""A step that keeps less of its promise is poor, and the next is shorter."""
+
 TOGETHER = 64
 """From this dimension on a longer step is tried together with its gradient."""
 
@@ -67,6 +70,7 @@ class Region:
             tried = self._doubled(ask, p, tried, doublings)
             length = norm2(tried.s / scale)
         self._resize(tried, p, length, edge)
+        model.misled += model.inverse is None and not self.kept[-1] > LITTLE
         poor = not tried.f - p.f <= 0.25 * tried.promised
         return self._adjusted(ask, p, tried) if poor or not edge else tried
 
@@ -118,7 +122,7 @@ class Region:
     def _resize(self, tried: Tried, p: Point, length: float, edge: bool) -> None:
         kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
         self.kept.append(kept)
-        if not kept > 0.1:
+        if not kept > LITTLE:
             self.radius = min(self.radius, length) / 4
         elif kept > 0.7 and edge:
             self.radius = max(self.radius, 2 * length)
