@@ -16,10 +16,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg.lapack import dstev
+from scipy.optimize import brentq
 
 from .._array import norm2
 from ..estimators.hessian_vector import Products
 from ..estimators.neighbourhood import Vector
+
+HIGHEST = 100.0
+"""What stands for an infinite bound, as a logarithm."""
 
 AGAIN = 2.0
 """A level is measured again that errors so much larger than was measured would allow."""
@@ -121,6 +125,10 @@ class Process:
 
     def level(self, error: float, threshold: float, *, joint: bool = False) -> float:
         """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
+        if not error < math.inf:
+            return -math.inf
+        if len(self.alpha) == 1:
+            return self.alpha[0] - (self.beta[0] + error + self.slack) / threshold
         theta = self.ritz()[0]
         high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error
         low = high - width
@@ -129,10 +137,15 @@ class Process:
             low = high - width
             if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
                 return -math.inf
-        for _ in range(32):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.bound(middle, error, joint=joint) < threshold else (low, middle)
-        return low
+
+        def excess(level: float) -> float:
+            bound = self.bound(level, error, joint=joint)
+            return math.log(max(bound / threshold, 1e-300)) if bound < math.inf else HIGHEST
+
+        if excess(low) >= 0:  # not a number
+            return -math.inf
+        close = 1e-10 * (high - low)
+        return max(float(brentq(excess, low, high, xtol=close)) - 2 * close, low)
 
     def settle(self, level: float, threshold: float) -> float:
         """Measure the joint error that the inequality hangs on at a level; if that cannot be shown with it, at one that

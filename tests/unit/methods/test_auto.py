@@ -460,6 +460,18 @@ def test_a_gradient_that_the_noise_of_f_hides_is_polished_away(seed):
     assert np.linalg.norm(gradient(result.x)) <= 1e-4
 
 
+def test_a_valley_of_many_variables_is_not_left_for_ways_down_that_are_none():
+    """SR1 alone takes more than 600 gradients."""
+    d = 100
+
+    def fun(X):
+        return 100 * np.sum((X[:, 1:] - X[:, :-1] ** 2) ** 2, axis=1) + np.sum((1 - X[:, :-1]) ** 2, axis=1)
+
+    result = escapade.minimize(fun, np.tile([-1.2, 1.0], d // 2), vectorized=True, gtol=1e-4, rng=0)
+    assert result.success
+    assert result.nfev_by_purpose["descent"] <= 540 * (d + 1)
+
+
 @pytest.mark.parametrize("d", [30, 100, 600])
 def test_curvatures_of_the_start_are_not_kept_for_ever(d):
     """Far from 0 a quartic is a hundred times as curved as at its minimum: without another look at the diagonal the

@@ -135,6 +135,10 @@ class Limited(Model):
         units: Vector = 1 / np.where(curved > UNKNOWN * float(curved.max()), curved, typical + 1e-300)
         return units
 
+    def above(self, level: float) -> bool:
+        """Whether all eigenvalues of B that are known are larger than this."""
+        return self.lowest()[0] > level
+
     @cached_property
     def spectrum(self) -> tuple[Vector, Matrix]:
         """The extreme eigenvalues of B, nearly, and their vectors: those in the space of its directions and of the

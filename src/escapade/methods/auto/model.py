@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import idamax
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv, dpotrf
 
 from ..._array import norm2
 from ...estimators.neighbourhood import Vector
@@ -177,6 +177,10 @@ class Model:
         values = np.where(np.arange(len(values)) == k % len(values), curvature, values)
         order = np.argsort(values)
         self.spectrum = values[order], vectors[:, order]
+
+    def above(self, level: float) -> bool:
+        """Whether all eigenvalues of B are larger than this."""
+        return not dpotrf(self.B - level * np.eye(len(self.B)), lower=1)[1]
 
     def lowest(self) -> tuple[float, Vector]:
         """The smallest eigenvalue of B, and its vector."""

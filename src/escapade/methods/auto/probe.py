@@ -38,7 +38,9 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
         p.recentred(before, model.diagonal)
         basis.append(q)
         images.append(y / float(np.linalg.norm(s)))
-        low, v = min(model.lowest(), _ritz(basis, images), key=lambda one: one[0])
+        low, v = _ritz(basis, images)
+        if not model.above(-0.5 * ask.curvtol):
+            low, v = min((low, v), model.lowest(), key=lambda one: one[0])
         if low <= -0.5 * ask.curvtol:
             seen = _along(ask, p, v)
             if seen > -0.5 * ask.curvtol:
@@ -80,7 +82,7 @@ def _product(ask: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, flo
     Queries: d + 1
     """
     there = Point(ask.host(p.y + 8 * float(np.median(ask.long(p))) * q), 0.0)
-    there.f = ask.f.tagged("curvature").value(ask.array(there.y))
+    there.f = ask.counted("curvature").value(ask.array(there.y))
     y = ask.rises(there, p.h) - p.rise
     return there.y - p.y, y, 4 * ask.eta(p.f) * float(np.linalg.norm(1 / p.h))
 

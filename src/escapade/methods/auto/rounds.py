@@ -104,7 +104,7 @@ class Abreast:
         rest = gathered([ask.array(y) for y in places[1:]])
         try:
             stencil, read = self._stencil(believed)
-            values = ask.f.tagged("line search")(rest + stencil)
+            values = ask.counted("line search")(rest + stencil)
             believed.f = float(values[rest.size])
             trials, known = [believed.f, *map(float, values[: rest.size])], read(values[rest.size :], model, p)
         except NonFiniteValue:  # f ends somewhere here: one by one
@@ -123,7 +123,7 @@ class Abreast:
         Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables
         """
         stencil, read = self._stencil(p)
-        return read(self.ask.f.tagged("descent")(stencil), model, before)
+        return read(self.ask.counted("descent")(stencil), model, before)
 
     def _stencil(self, p: Point) -> tuple[Stencil, Callable[[Vector, Model, Point | None], Model]]:
         """The differences around p, and how to read their values."""
