@@ -27,11 +27,14 @@ class Cheapest(Finder):
     Queries: those of the finders it takes
     """
 
+    small: int = SMALL
+    """Up to this dimension it is the dense finder."""
+
     name = "auto"
 
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         dense = Dense(delta=self.delta, failure=self.failure, depth=self.depth)
-        if here.d <= SMALL or (here.d <= LARGE and not self._products_can_decide(here)):
+        if here.d <= self.small or (here.d <= LARGE and not self._products_can_decide(here)):
             return dense.at(here, rng, shift)
         finding = Lanczos(delta=self.delta, failure=self.failure, depth=self.depth).at(here, rng, shift)
         affordable = here.d <= LARGE and here.f.remaining >= here.d * (here.d + 5)

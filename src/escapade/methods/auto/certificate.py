@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._words import counted
-from ...curvature import Cheapest, Finding
+from ...curvature import Cheapest, Dense, Finding
 from ...curvature.finding import SOFTEST, Finder
 from ...curvature.process import Process
 from ...curvature.starts import MOST, Starts
@@ -39,6 +39,13 @@ where that costs nothing."""
 
 SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
+
+SMALL, EXACT = 100, 0.1
+"""Up to this dimension all second differences are the next to be asked for, if products were contradicted, or their
+error was this much of the tolerance: what defeats products so exact takes many times as many of others."""
+
+BLUNT = 4.0
+"""Products whose error is so much more than noise explains are blunt: their steps are too long."""
 
 WITHIN = "f is another function within the steps of the differences"
 
@@ -72,21 +79,22 @@ class Informed(Finder):
         if free is not None:
             return free
         most = replace(self, failure=(1 - RARELY - UNSEEN) * self.failure)
-        finding, within = most._informed(here, rng, shift)
+        finding, products = most._informed(here, rng, shift)
         if finding is None:
-            finding = Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth).at(here, rng, shift)
-            if within and finding.certified:
+            doubt = products.within or products.error == math.inf
+            small = SMALL if doubt or products.error < EXACT * self.delta else Cheapest.small
+            cheapest = Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth, small=small)
+            finding = cheapest.at(here, rng, shift)
+            if doubt and finding.certified and finding.finder != Dense.name:
                 return self.undecided(WITHIN)
         return finding
 
-    def _informed(
-        self, here: Neighbourhood, rng: np.random.Generator, shift: float
-    ) -> tuple[Finding | None, bool]:
-        """The answer of preconditioned products, forward if that may do and else symmetric; or None. And whether f was
-        seen to be another function within their steps."""
+    def _informed(self, here: Neighbourhood, rng: np.random.Generator, shift: float) -> tuple[Finding | None, Shaped]:
+        """The answer of preconditioned products, forward if that may do, else symmetric, and extrapolated where those
+        are blunt; or None. And the products."""
         P = preconditioner(self.model, self.off, here.diagonal()[0], self.delta)
         products = Shaped(here, np.ones(here.d), 1, 1.0, shift - self.delta, P=P, pairs=self.pairs, rng=rng)
-        products.failure = UNSEEN * self.failure
+        products.failure, products.delta = UNSEEN * self.failure, self.delta
         limits = self._plan(products)
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
@@ -94,7 +102,10 @@ class Informed(Finder):
         if finding is None and products.order == 1:
             products.order, products.shrink, products.odd = 2, 1.0, 0.0
             finding = self._attempt(products, starts, limits)
-        return finding, products.within
+        if finding is None and products.blunt and not products.within:
+            products.order = 4
+            finding = self._attempt(products, starts, limits)
+        return finding, products
 
     def _plan(self, products: Shaped) -> Starts:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
@@ -113,7 +124,8 @@ class Informed(Finder):
         return replace(limits, plan=SHARES[1])
 
     def _attempt(self, products: Shaped, starts: Vector, limits: Starts) -> Finding | None:
-        error, shift = LIKELY * (products.noise() + products.odd), products.shift + self.delta
+        error, shift, before = LIKELY * (products.noise() + products.odd), products.shift + self.delta, len(self.pairs)
+        products.blunt, products.error = False, math.inf
         first = Process(products, 0.0, starts[0])
         finding, done = self._advance(first, error, limits.threshold(limits.aim))
         if done:
@@ -131,11 +143,15 @@ class Informed(Finder):
         tried, r = [first], 1
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in tried))
+            products.error = error
             if fewest is None:
+                products.blunt = error > BLUNT * products.noise() and self._soon(first, limits.threshold(1))
                 return None
             r = max(r, fewest)
             if len(tried) == r:
                 break
+            if self._dear((r - len(tried)) * len(first.alpha), products):
+                return None
             process = Process(products, 0.0, starts[len(tried)])
             finding, done = self._advance(process, error, limits.threshold(r))
             if done:
@@ -151,8 +167,9 @@ class Informed(Finder):
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
         if lower > products.lowest:
             return None  # what was seen along a direction contradicts it
-        kind = "one-sided" if products.order == 1 else "symmetric"
-        reason = f"{len(self.pairs)} {kind} products from {counted(r, 'start')}, product error at most {error:.2g}"
+        kind = {1: "one-sided", 2: "symmetric", 4: "extrapolated"}[products.order]
+        many = f"{len(self.pairs) - before} {kind} products from {counted(r, 'start')}"
+        reason = f"{many}, product error at most {error:.2g}"
         return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
     def _settle(self, process: Process, error: float, threshold: float) -> float:
@@ -173,6 +190,17 @@ class Informed(Finder):
         if least < alone and math.log(max(bound / (alone - least), 1.0)) < first.pace() * len(first.alpha):
             return [alone]
         return [enough] if least < enough else []
+
+    def _soon(self, first: Process, threshold: float) -> bool:
+        """Whether extrapolated products cost less than all second differences, at the pace of these."""
+        reached = first.terms(0.0)[0]
+        needed = math.log(threshold) / math.log(reached) * len(first.alpha) if reached < 1 else math.inf
+        return 4 * (needed + 3) < first.products.here.d
+
+    def _dear(self, more: float, products: Shaped) -> bool:
+        """Whether so many more products cost more than all second differences, where these are next."""
+        d = products.here.d
+        return d <= SMALL and more * products.order > d + 4
 
     def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""

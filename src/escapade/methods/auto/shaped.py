@@ -36,6 +36,10 @@ UNEVEN = 4.0
 GLANCES = 8
 """Random directions along which the error of a product is seen."""
 
+ANOTHER = 3.0
+"""An error so much larger on shorter steps than on far ones, or larger than the tolerance, is not believed to be
+truncation: f is another function there."""
+
 CLOSER = (1 / 32, 1 / 8)
 """Where errors are seen again, beside the steps of products."""
 
@@ -88,6 +92,12 @@ class Shaped(Products):
     """Where the random directions come from along which errors are seen."""
     failure: float = 0.0
     """The probability with which they may miss one: half of what is left is spent each time."""
+    delta: float = math.inf
+    """The curvature tolerance."""
+    blunt: bool = False
+    """Whether errors were seen that noise does not explain, in the way of a certificate."""
+    error: float = math.inf
+    """The largest error seen; infinite if products were contradicted before it was."""
     within: bool = False
     """Whether f was seen to be another function within the steps: longer ones would only miss it."""
 
@@ -104,10 +114,11 @@ class Shaped(Products):
         """From 32 variables on errors are seen along a few random directions; else products are measured again, forward
         ones on the other side, at far steps.
 
-        Queries: 32 or 64; or d + 1 (order 1), or 2*d + 2 (order 2)
+        Queries: 32 or 64; or d + 1 (order 1), 2*d + 2 (order 2) or 4*d + 4 (order 4), and d for each row not yet known
         """
-        if self.here.d >= 4 * GLANCES:
-            return max(self.glances(q, product, self.here.far, 1.0), self.seen_closer(q, product, room))
+        if self.here.d >= 4 * GLANCES and self.order < 4:
+            far = self.glances(q, product, self.here.far, 1.0)
+            return max(far, self.seen_closer(q, product, room, far))
         if self.order > 1:
             return super().truncation(q, product)
         far = self.here.far
@@ -115,7 +126,7 @@ class Shaped(Products):
         self.saw((other - product) / (1 + far), q, self.factor)
         return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
 
-    def seen_closer(self, q: Vector, product: Vector, room: float) -> float:
+    def seen_closer(self, q: Vector, product: Vector, room: float, far: float) -> float:
         """The error of a product on much shorter steps, of a random length: what f is within the steps of products does
         not show on longer ones. As short as noise allows, if the error may be as large as `room`; else it is taken for
         0, unless f was once seen to be another function there.
@@ -128,7 +139,7 @@ class Shaped(Products):
         if closer >= 0.5:
             return math.inf if self.within else 0.0
         error = self.glances(q, product, closer, closer)
-        self.within |= error > room
+        self.within |= error > max(room, min(ANOTHER * far, self.delta))
         return error
 
     def glances(self, q: Vector, product: Vector, along: float, across: float) -> float:
