@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial import Chebyshev
 from scipy.linalg import hadamard
 
 from escapade import Oracle, certify, minimize
@@ -227,3 +228,23 @@ def test_an_error_that_hides_a_direction_from_every_start(D, L, E):
         finder = Informed(delta=1e-2, failure=1e-3, model=Model.diagonal_of(np.diag(H).copy()), trusted=True)
         finding = finder(Oracle.of(fun, vectorized=True), np.zeros(80), np.random.default_rng(seed))
         assert not finding.certified
+
+
+@pytest.mark.parametrize("seed", [6, 11, 14, 16, 26, 27])
+def test_a_saddle_that_only_shows_within_the_steps_of_products(seed):
+    """The direction u curves down, but on the steps of products, and on far ones, that is faded out. One in eight runs
+    certified the saddle, by the products of another finder, after this one's had been contradicted."""
+    d, stiff = 100, 10
+    u = np.append(np.zeros(stiff), np.random.default_rng(7).choice([-1, 1], d - stiff) / np.sqrt(d - stiff))
+    curved, down = np.where(u == 0, 100.0, 0.3), 0.32 / (1 - 1 / (d - stiff))
+    fade, reach = Chebyshev.basis(4, domain=[4, 6.25]), 64 * 2.0**-26  # products step sqrt(reach), others further
+
+    def fun(X):
+        squares = X**2
+        r = np.sum(squares, axis=1)
+        seen = (1 - r / reach) ** 2 * fade(r / reach) / fade(0.0) * np.exp(-800 * r)
+        return squares @ curved / 2 - down / 2 * ((X @ u) ** 2 - squares @ u**2) * seen + r**2
+
+    settings = {"gtol": 1e-4, "curvtol": 1e-2, "rng": seed, "vectorized": True, "maxfev": 60_000}
+    result = minimize(fun, np.zeros(d), **settings)
+    assert not (result.success and np.linalg.norm(result.x) < 1e-6)

@@ -91,3 +91,35 @@ def test_what_curvatures_were_does_not_cost_the_certificate():
     result = escapade.minimize(fun, np.random.default_rng(0).standard_normal(d), vectorized=True, rng=0)
     assert result.success
     assert result.nfev <= 110 * (d + 1)
+
+
+def trigonometric(X):
+    d, cosines = X.shape[1], np.cos(X)
+    rest = d - np.sum(cosines, axis=1, keepdims=True) + np.arange(1, d + 1) * (1 - cosines) - np.sin(X)
+    return np.sum(rest**2, axis=1)
+
+
+def test_blunt_products_are_extrapolated():
+    """Fourth derivatives grow with the square of the index. Without the model, which is right, the certificate takes
+    350 rows and more."""
+    d = 100
+    result = escapade.minimize(trigonometric, np.full(d, 1 / d), vectorized=True, rng=0)
+    assert result.success
+    assert "extrapolated" in result.certificate.reason
+    assert result.nfev_by_purpose["curvature"] + result.nfev_by_purpose["check"] <= 130 * (d + 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_blunt_product_is_not_another_function(seed):
+    """Powell's singular function: curvatures of 500 that vanish, which the model keeps, and fourth derivatives."""
+    d = 100
+
+    def fun(X):
+        a, b, c, e = (X[:, k::4] for k in range(4))
+        return np.sum((a + 10 * b) ** 2 + 5 * (c - e) ** 2 + (b - 2 * c) ** 4 + 10 * (a - e) ** 4, axis=1)
+
+    x0 = np.tile([3.0, -1.0, 0.0, 1.0], d // 4)
+    x0 += 0.01 * np.random.default_rng(seed).standard_normal(d) * np.maximum(np.abs(x0), 0.1)
+    result = escapade.minimize(fun, x0, vectorized=True, rng=seed)
+    assert result.success
+    assert result.nfev_by_purpose["curvature"] <= 180 * (d + 1)
