@@ -119,6 +119,10 @@ class HidingProducts(Products):
         del q, product, room
         return 0.0
 
+    def hides(self, q: np.ndarray, product: np.ndarray, delta: float, rng: np.random.Generator) -> bool:
+        del q, product, delta, rng
+        return False
+
     def after(self, obstacle: str) -> Products:
         del obstacle
         return self
@@ -139,7 +143,7 @@ def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]
         starts = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
         if name == "lanczos":
-            finding = _Attempt(Lanczos(delta=delta, failure=p), products, starts, None).run()[0]
+            finding = _Attempt(Lanczos(delta=delta, failure=p), products, starts, None, rng).run()[0]
         else:
             finding = ZONCFDeterministic(delta=delta, failure=p, ell=1.5)._attempt(products, 1.5, starts)[0]
         tally[finding.outcome.name.lower()] += 1

@@ -36,12 +36,12 @@ class Lanczos(Finder):
 
     Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
     elsewhere. Before a certificate is given, the one product that the error term of each start hangs on is measured
-    again at twice the steps; if it moved too much the differences are extrapolated, or shortened; if noise is what
-    stands in the way they are lengthened, and more starts are taken.
+    again at twice the steps, and looked at on much shorter ones; if it moved too much the differences are extrapolated,
+    or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
 
-    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 24 for looks
-    at shorter steps along the softest directions, besides the neighbourhood; twice that if the differences must be
-    extrapolated
+    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 16 or 32 for
+    that on shorter steps, 24 for such looks along the softest directions, besides the neighbourhood; twice that if
+    the differences must be extrapolated
     """
 
     name = "lanczos"
@@ -60,7 +60,7 @@ class Lanczos(Finder):
         best, tried = self.undecided("nothing was tried"), set()
         for _ in range(ATTEMPTS):
             tried.add((products.order, products.factor))
-            finding, obstacle = _Attempt(self, products, starts, head).run()
+            finding, obstacle = _Attempt(self, products, starts, head, rng).run()
             if not obstacle:
                 return finding
             best = max(best, finding, key=lambda one: one.curvature.lower)
@@ -88,6 +88,7 @@ class _Attempt:
     products: Products
     starts: Vector
     head: Vector | None
+    rng: np.random.Generator
 
     def run(self) -> tuple[Finding, str]:
         finder, noise = self.finder, self.products.noise()
@@ -97,7 +98,7 @@ class _Attempt:
         if suspect is not None:
             return suspect
         softest = first.basis.T @ first.ritz()[1][:, :SOFTEST]
-        if not self.products.steady(self.products.direction(softest)):
+        if not self.products.steady(self.products.direction(softest)) or self._hidden(first):
             return self._stuck(first, noise, math.inf, limits)
         error = first.settle(SHY * first.level(noise, limits.threshold(1)), limits.threshold(1))
         r = limits.fewest(lambda t: first.shown(t) is not None)
@@ -112,6 +113,8 @@ class _Attempt:
             suspect = self._advance(process, error, enough)
             if suspect is not None:
                 return suspect
+            if self._hidden(process):
+                return self._stuck(process, noise, math.inf, limits)
             if more:
                 error = max(error, process.settle(SHY * process.level(error, enough), enough))
             above = process.shown(enough) if more else process.level(error, enough)
@@ -120,6 +123,10 @@ class _Attempt:
             level = min(level, above)
             lowest = min(lowest, process, key=lambda one: one.lowest()[1])
         return self._certified(lowest, level, r, error)
+
+    def _hidden(self, process: Process) -> bool:
+        """Whether f is another function within the steps of the product that the inequality of a start hangs on."""
+        return self.products.hides(*process.critical(0.0), self.finder.delta, self.rng)
 
     def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding, str] | None:
         """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""

@@ -24,6 +24,15 @@ from .steps import LONGEST, TRUNCATION_SAFETY
 
 Order = Literal[1, 2, 4]
 
+GLANCES, FEW = 8, 4
+"""Random directions along which the error of a product is seen, and those that tell whether f hides another."""
+
+CLOSER = (1 / 32, 1 / 8)
+"""Where errors are seen again, beside the steps of products."""
+
+HIDDEN = 0.25
+"""The part of the curvature tolerance that such an error may be."""
+
 NOISE_FACTOR: dict[int, float] = {1: math.sqrt(2), 2: 1.12, 4: 1.55}
 """Root-mean-square of the independent errors of a product, in units of noise / (h mu); the errors that all its
 coordinates share, those of f(x) and f(x ± hq), are as large again."""
@@ -151,6 +160,38 @@ class Products:
         """
         far = self.even(q, self.here.far * self.factor)[0]
         return TRUNCATION_SAFETY * norm2(far - product)
+
+    def missed(self, q: Vector, product: Vector, ways: Vector, along: float, across: float) -> Vector:
+        """The error of the product with q along each of these vectors, the rows of a matrix, by differences of four
+        values at steps times these factors, which no odd derivative enters.
+
+        Queries: 4*m for m of them
+        """
+        here, v, turned = self.here, self.direction(q), self.direction(ways.T).T
+        t = along * self.reach(self.factor, v)
+        u = across * np.array([Products.reach(self, self.factor, way) for way in turned])
+        a, b = t * np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
+        corners = np.outer(a, v) + b[:, None] * (u[:, None] * turned)[:, None, :]
+        values = here.f.tagged("curvature")(here.around(corners.reshape(-1, here.d))).reshape(-1, 4)
+        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
+        error: Vector = ways @ product - (mixed - self.shift * (turned @ v))
+        return error
+
+    def hides(self, q: Vector, product: Vector, delta: float, rng: np.random.Generator) -> bool:
+        """Whether the product with q is wrong by more than a part of delta on steps 8 to 32 times shorter, of a random
+        length, as far as a few random directions tell: f is another function within the steps.
+
+        Queries: 16, 32 or 0 if the order is 4, and if d < 32 or noise leaves no room
+        """
+        steps = self.reach(self.factor, self.direction(q)) * self.reach(self.factor) / math.sqrt(self.here.d)
+        closer = max(rng.uniform(*CLOSER), 6 * math.sqrt(self.here.noise.norm(1) / (delta * steps)))
+        if self.here.d < 4 * GLANCES or closer >= 0.5:
+            return False
+        ways = rng.standard_normal((FEW, len(q)))
+        missed = self.missed(q, product, ways, closer, closer)
+        if self.order == 4:
+            missed = (4 * missed - self.missed(q, product, ways, 2 * closer, 2 * closer)) / 3
+        return not norm2(missed) <= HIDDEN * delta * math.sqrt(FEW)
 
     def after(self, obstacle: str) -> Products:
         """Products that may pass where these failed: longer steps against noise, extrapolation and then shorter

@@ -185,6 +185,19 @@ def test_even_and_truncation(d, order, which):
     assert cost(here.f, products.noise) == 0
 
 
+@pytest.mark.parametrize(("d", "order", "which"), [(5, 2, 2), (40, 1, 0), (40, 2, 0), (40, 4, 1)])
+def test_missed_and_hides(d, order, which):
+    here, q, rng = look(d), unit(d), np.random.default_rng(0)
+    products = Products(here, np.ones(d), order)
+    product = products(q)
+    ways = rng.standard_normal((3, d))
+    assert cost(here.f, lambda: products.missed(q, product, ways, 0.5, 0.5)) == promised(Products.missed, 0, m=3)
+    assert len(expressions(Products.hides)) == 3
+    assert cost(here.f, lambda: products.hides(q, product, 0.1, rng)) == promised(Products.hides, which)
+    assert not products.hides(q, product, 0.1, rng)
+    assert products.hides(q, product + 0.1 * q, 0.1, rng) == (d >= 32)
+
+
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("order", "which"), [(2, 0), (4, 1)])
 def test_dense_hessian(d, order, which):
@@ -219,6 +232,8 @@ TESTED = {
     Products.even,
     Products.truncation,
     Products.steady,
+    Products.missed,
+    Products.hides,
     hessian_vector.mixed_product,
     dense.dense_hessian,
 }

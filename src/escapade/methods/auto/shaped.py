@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from ..._array import norm2
-from ...estimators.hessian_vector import Products
+from ...estimators.hessian_vector import CLOSER, GLANCES, Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from .limited import Limited, Shape
@@ -33,15 +33,9 @@ UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
 
 
-GLANCES = 8
-"""Random directions along which the error of a product is seen."""
-
 ANOTHER = 3.0
 """An error so much larger on shorter steps than on far ones, or larger than the tolerance, is not believed to be
 truncation: f is another function there."""
-
-CLOSER = (1 / 32, 1 / 8)
-"""Where errors are seen again, beside the steps of products."""
 
 
 def preconditioner(model: Model, off: float, diagonal: Vector, delta: float) -> Any:
@@ -114,11 +108,14 @@ class Shaped(Products):
         """From 32 variables on errors are seen along a few random directions; else products are measured again, forward
         ones on the other side, at far steps.
 
-        Queries: 32 or 64; or d + 1 (order 1), 2*d + 2 (order 2) or 4*d + 4 (order 4), and d for each row not yet known
+        Queries: 32 or 64; or d + 1 (order 1), 2*d + 2 (order 2) or 4*d + 36 (order 4), and d for each row not yet known
         """
         if self.here.d >= 4 * GLANCES and self.order < 4:
             far = self.glances(q, product, self.here.far, 1.0)
             return max(far, self.seen_closer(q, product, room, far))
+        if self.order == 4 and self.hides(q, product, self.delta, self.rng):
+            self.within = True
+            return math.inf
         if self.order > 1:
             return super().truncation(q, product)
         far = self.here.far
@@ -151,16 +148,8 @@ class Shaped(Products):
         Queries: 32
         """
         self.failure /= 2
-        here, v, vectors = self.here, self.direction(q), self.rng.standard_normal((GLANCES, len(q)))
-        ways = self.direction(vectors.T).T
-        t = along * self.reach(self.factor, v)  # not the product's own step: both would have the same even errors
-        u = across * np.array([Products.reach(self, self.factor, way) for way in ways])
-        a, b = t * np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
-        corners = np.outer(a, v) + b[:, None] * (u[:, None] * ways)[:, None, :]
-        values = here.f.tagged("curvature")(here.around(corners.reshape(-1, here.d))).reshape(-1, 4)
-        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
-        missed = vectors @ product - (mixed - self.shift * (ways @ v))
-        size = float(np.sqrt(np.mean(missed**2)))
+        ways = self.rng.standard_normal((GLANCES, len(q)))
+        size = float(np.sqrt(np.mean(self.missed(q, product, ways, along, across) ** 2)))
         self.saw(np.full(1, size), q, self.factor)
         return self._safety(self.failure) * size
 
