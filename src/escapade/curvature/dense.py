@@ -15,6 +15,9 @@ from .finding import SOFTEST, Finder, Finding
 ATTEMPTS = 6
 """Changes of step length or order of the differences before the finder gives up."""
 
+LOOKS = 2
+"""Random vectors whose products are looked at on much shorter steps."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(Finder):
@@ -23,9 +26,11 @@ class Dense(Finder):
     Errors are bounded in the units of the steps, so that variables of very different scales do not drown one
     another: with A = diag(h) H diag(h) known to within e, H >= s as soon as A - e I >= s diag(h)^2.
 
-    Truncation is measured by products at twice the steps, with the lowest eigenvector and with a random vector.
+    Truncation is measured by products at twice the steps, with the lowest eigenvector and with a random vector; others
+    are looked at on much shorter ones.
 
-    Queries: d*(d - 1) + 4*(d + 1) + 24 besides the neighbourhood; more if the differences must be extrapolated
+    Queries: d*(d - 1) + 4*(d + 1) + 24, and 32 from 32 variables on, besides the neighbourhood; more if the differences
+    must be extrapolated
     """
 
     name = "dense"
@@ -59,6 +64,8 @@ class Dense(Finder):
             return seen, ""
         if not products.steady(vectors[:, :SOFTEST]):
             return self.undecided("f has structure below the steps of the second differences"), "truncation"
+        if self._hidden(products, hessian, rng):
+            return self.undecided("f is another function within the steps of the second differences"), "truncation"
         truncation = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
         if not np.isfinite(error):
@@ -73,6 +80,13 @@ class Dense(Finder):
         obstacle = "noise" if truncation < hessian.noise else "truncation"
         reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
         return self.undecided(reason, interval), obstacle
+
+    def _hidden(self, products: Products, hessian: DenseHessian, rng: np.random.Generator) -> bool:
+        """Whether the Hessian is another on much shorter steps, as far as its products with random vectors tell."""
+        h = products.metric
+        plain = replace(products, metric=np.ones(len(h)))
+        looks = (v / np.linalg.norm(v) for v in rng.standard_normal((LOOKS, len(h))))
+        return any(plain.hides(v, hessian.scaled @ (v / h) / h, self.delta, rng) for v in looks)
 
     def _truncation(
         self, products: Products, hessian: DenseHessian, v: Vector, rng: np.random.Generator

@@ -128,7 +128,8 @@ class Process:
         if not error < math.inf:
             return -math.inf
         if len(self.alpha) == 1:
-            return self.alpha[0] - (self.beta[0] + error + self.slack) / threshold
+            below = (self.beta[0] + error + self.slack) / threshold
+            return self.alpha[0] - below - 4e-16 * (abs(self.alpha[0]) + below)
         theta = self.ritz()[0]
         high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error
         low = high - width

@@ -40,9 +40,9 @@ where that costs nothing."""
 SHARES = {1: {1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, 2: {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}}
 """As `starts.PLANS`, by the number of starts aimed at, which is settled before any of them is drawn."""
 
-SMALL, EXACT = 100, 0.1
-"""Up to this dimension all second differences are the next to be asked for, if products were contradicted, or their
-error was this much of the tolerance: what defeats products so exact takes many times as many of others."""
+SMALL, EXACT = (50, 100), 0.1
+"""Up to the first dimension all second differences are the next to be asked for, and up to the second if products were
+contradicted, or their error was this much of the tolerance: what defeats these takes many times as many of others."""
 
 BLUNT = 4.0
 """Products whose error is so much more than noise explains are blunt: their steps are too long."""
@@ -54,8 +54,8 @@ WITHIN = "f is another function within the steps of the differences"
 class Informed(Finder):
     """Lanczos preconditioned by a model of the Hessian; what it cannot decide goes to the cheapest finder that can.
 
-    Queries: d + 1 or 2*d + 2 a product, as much or 32 to 64 for the error of each start, up to three times, 24 along
-    the softest directions, besides the neighbourhood; those of the other finder where it is asked
+    Queries: d + 1, 2*d + 2 or 4*d + 4 a product, as much or 32 to 64 for the error of each start, up to three times, 24
+    along the softest directions, besides the neighbourhood; those of the other finder where it is asked
     """
 
     model: Model
@@ -81,11 +81,10 @@ class Informed(Finder):
         most = replace(self, failure=(1 - RARELY - UNSEEN) * self.failure)
         finding, products = most._informed(here, rng, shift)
         if finding is None:
-            doubt = products.within or products.error == math.inf
-            small = SMALL if doubt or products.error < EXACT * self.delta else Cheapest.small
+            doubt, small = products.error == math.inf, SMALL[1] if self._dense_next(products) else Cheapest.small
             cheapest = Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth, small=small)
             finding = cheapest.at(here, rng, shift)
-            if doubt and finding.certified and finding.finder != Dense.name:
+            if finding.certified and (products.within or (doubt and finding.finder != Dense.name)):
                 return self.undecided(WITHIN)
         return finding
 
@@ -151,7 +150,7 @@ class Informed(Finder):
             if len(tried) == r:
                 break
             if self._dear((r - len(tried)) * len(first.alpha), products):
-                return None
+                return None  # for all second differences
             process = Process(products, 0.0, starts[len(tried)])
             finding, done = self._advance(process, error, limits.threshold(r))
             if done:
@@ -193,14 +192,16 @@ class Informed(Finder):
 
     def _soon(self, first: Process, threshold: float) -> bool:
         """Whether extrapolated products cost less than all second differences, at the pace of these."""
-        reached = first.terms(0.0)[0]
-        needed = math.log(threshold) / math.log(reached) * len(first.alpha) if reached < 1 else math.inf
-        return 4 * (needed + 3) < first.products.here.d
+        pace = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
+        return pace > 0 and 4 * (3 - math.log(threshold) / pace) < first.products.here.d
 
     def _dear(self, more: float, products: Shaped) -> bool:
         """Whether so many more products cost more than all second differences, where these are next."""
-        d = products.here.d
-        return d <= SMALL and more * products.order > d + 4
+        return self._dense_next(products) and more * products.order > products.here.d + 4
+
+    def _dense_next(self, products: Shaped) -> bool:
+        exact = products.error == math.inf or products.error < EXACT * self.delta
+        return products.here.d <= SMALL[exact]
 
     def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
