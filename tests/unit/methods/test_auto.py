@@ -588,6 +588,18 @@ def test_preferring_rounds_takes_far_fewer_of_them(d):
     assert few.nfev > many.nfev
 
 
+def test_preferring_rounds_where_noise_is_lower_but_x_cannot_move():
+    """In float32 a step may round to nothing; a radius of nothing divided by zero."""
+    noise = np.random.default_rng(0)
+
+    def fun(x):
+        return float(100 * np.sum((x[1:] - x[:-1] + 1 - x[:-1] ** 2) ** 2)) + 1e-8 * noise.standard_normal()
+
+    x0 = (0.1 * np.random.default_rng(0).standard_normal(8)).astype(np.float32)
+    result = escapade.minimize(fun, x0, gtol=1e-3, noise="auto", prefer="rounds", x_scale=10.0, maxfev=1_800, rng=76)
+    assert result.nfev <= 1_800
+
+
 def test_preferring_rounds_where_second_differences_are_too_many():
     problem = OffAxis(d=310, seed=0)
     result = escapade.minimize(problem, np.zeros(310), prefer="rounds", curvtol=0.1, vectorized=True, rng=0)

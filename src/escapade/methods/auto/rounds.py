@@ -110,9 +110,9 @@ class Abreast:
         except NonFiniteValue:  # f ends somewhere here: one by one
             trials, known = [ask.value(y) for y in places], None
         best = int(np.argmin(trials))
-        if not trials[best] < p.f:
-            return None, None
         length = float(np.linalg.norm((places[best] - p.y) / p.scale))
+        if not trials[best] < p.f or length == 0.0:  # noise alone is lower where x cannot move
+            return None, None
         if best or length > 0.9 * self.radius:
             self.radius = 2 * length
         return (believed, known) if best == 0 else (Point(places[best], trials[best]), None)
