@@ -177,14 +177,18 @@ class Products:
         error: Vector = ways @ product - (mixed - self.shift * (turned @ v))
         return error
 
+    def closer(self, q: Vector, room: float, rng: np.random.Generator) -> float:
+        """A random part of the steps of the product with q, or as large a one as leaves noise below this."""
+        steps = self.reach(self.factor, self.direction(q)) * Products.reach(self, self.factor) / math.sqrt(self.here.d)
+        return max(rng.uniform(*CLOSER), math.sqrt(self.here.noise.norm(1) / steps / room))
+
     def hides(self, q: Vector, product: Vector, delta: float, rng: np.random.Generator) -> bool:
         """Whether the product with q is wrong by more than a part of delta on steps 8 to 32 times shorter, of a random
         length, as far as a few random directions tell: f is another function within the steps.
 
         Queries: 16, 32 or 0 if the order is 4, and if d < 32 or noise leaves no room
         """
-        steps = self.reach(self.factor, self.direction(q)) * self.reach(self.factor) / math.sqrt(self.here.d)
-        closer = max(rng.uniform(*CLOSER), 6 * math.sqrt(self.here.noise.norm(1) / (delta * steps)))
+        closer = self.closer(q, delta / 36, rng)
         if self.here.d < 4 * GLANCES or closer >= 0.5:
             return False
         ways = rng.standard_normal((FEW, len(q)))

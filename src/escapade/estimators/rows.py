@@ -149,7 +149,7 @@ class Rows:
         return self.x + like(length * direction * self.unit, self.x)
 
     def around(self, ways: Vector) -> Stencil:
-        """x and each of these displacements in y, the rows of a matrix."""
+        """x plus each of these displacements in y, the rows of a matrix."""
         return points(self.x + like(ways * self.unit, self.x))
 
     def along(self, v: Vector) -> Interval:

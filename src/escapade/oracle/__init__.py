@@ -5,7 +5,7 @@ from .failures import Failures, Policy
 from .journal import Journal
 from .ledger import Ledger
 from .oracle import Oracle
-from .stencil import Stencil, axes, central, few_axes, gathered, pairs, point, points, some_axes
+from .stencil import Stencil, axes, central, few_axes, pairs, point, points, some_axes
 
 __all__ = [
     "Batch",
@@ -18,7 +18,6 @@ __all__ = [
     "axes",
     "central",
     "few_axes",
-    "gathered",
     "pairs",
     "point",
     "points",

@@ -6,7 +6,7 @@ evaluated in blocks of a few megabytes instead of the 160 GB of its dense form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +50,6 @@ def points(matrix: Array) -> Stencil:
 def point(x: Array) -> Stencil:
     """One point."""
     return points(x[None, :])
-
-
-def gathered(places: Sequence[Array]) -> Stencil:
-    """These points, in one round."""
-    stack = namespace(places[0]).stack
-    return Stencil(len(places), places[0].shape[0], lambda start, stop: stack(places[start:stop]) + 0.0)
 
 
 def axes(x: Array, steps: Array, *, centre: bool = False) -> Stencil:

@@ -81,9 +81,9 @@ class Informed(Finder):
         most = replace(self, failure=(1 - RARELY - UNSEEN) * self.failure)
         finding, products = most._informed(here, rng, shift)
         if finding is None:
-            doubt, small = products.error == math.inf, SMALL[1] if self._dense_next(products) else Cheapest.small
+            small = here.d if self._dense_next(products) else Cheapest.small
             cheapest = Cheapest(delta=self.delta, failure=RARELY * self.failure, depth=self.depth, small=small)
-            finding = cheapest.at(here, rng, shift)
+            finding, doubt = cheapest.at(here, rng, shift), products.error == math.inf
             if finding.certified and (products.within or (doubt and finding.finder != Dense.name)):
                 return self.undecided(WITHIN)
         return finding
@@ -149,8 +149,9 @@ class Informed(Finder):
             r = max(r, fewest)
             if len(tried) == r:
                 break
-            if self._dear((r - len(tried)) * len(first.alpha), products):
-                return None  # for all second differences
+            more = (r - len(tried)) * len(first.alpha) * products.order
+            if more > products.here.d + 4 and self._dense_next(products):
+                return None  # all second differences cost less
             process = Process(products, 0.0, starts[len(tried)])
             finding, done = self._advance(process, error, limits.threshold(r))
             if done:
@@ -195,11 +196,8 @@ class Informed(Finder):
         pace = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
         return pace > 0 and 4 * (3 - math.log(threshold) / pace) < first.products.here.d
 
-    def _dear(self, more: float, products: Shaped) -> bool:
-        """Whether so many more products cost more than all second differences, where these are next."""
-        return self._dense_next(products) and more * products.order > products.here.d + 4
-
     def _dense_next(self, products: Shaped) -> bool:
+        """Whether all second differences are asked for where these products do not decide."""
         exact = products.error == math.inf or products.error < EXACT * self.delta
         return products.here.d <= SMALL[exact]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..._array import Array, epsilon, like, limits, norm2, to_numpy
+from ..._array import Array, epsilon, like, norm2, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, Noise, table, table_estimate
+from ...estimators.noise import SAFETY, Noise, rounding, table, table_estimate
 from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
@@ -37,34 +37,22 @@ class Differences:
     doubt: float = 0.3
     """How wrong the diagonal of the model may be, relatively."""
 
-    _views: dict[str, Oracle] = field(default_factory=dict)
-
     @cached_property
     def d(self) -> int:
         """The dimension."""
         return int(self.x.shape[0])
-
-    def counted(self, purpose: str) -> Oracle:
-        """f, its queries counted under this purpose."""
-        if purpose not in self._views:
-            self._views[purpose] = self.f.tagged(purpose)
-        return self._views[purpose]
 
     @cached_property
     def ones(self) -> Vector:
         """The units of the variables."""
         return np.ones(self.d)
 
-    @cached_property
-    def _limits(self) -> tuple[float, float]:
-        return limits(self.x)
-
     def measure_noise(self, p: Point, rng: np.random.Generator, unit: Vector) -> None:
         """Take the noise from a difference table in these units of the variables, where one shows more than is known.
 
         Queries: 9
         """
-        seen = table_estimate(table(self.counted("check"), self.array(p.y), unit, p.f, rng))
+        seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
         self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
 
     def hears(self, noise: Noise, value: float) -> bool:
@@ -84,8 +72,7 @@ class Differences:
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
-        eps, least = self._limits
-        return max(2 * self.level, max(eps, self.f.precision) * abs(value), least)
+        return max(2 * self.level, rounding(self.x, abs(value), self.f.precision))
 
     def value(self, y: Vector, purpose: str = "line search") -> float:
         """f at y; infinite where f is not finite, so that a step there is one that failed.
@@ -93,7 +80,7 @@ class Differences:
         Queries: 1
         """
         try:
-            return self.counted(purpose).value(self.array(y))
+            return self.f.tagged(purpose).value(self.array(y))
         except NonFiniteValue:
             return math.inf
 
@@ -134,7 +121,7 @@ class Differences:
 
         Queries: d, and 1 if f(x) is a guess
         """
-        values = self.counted("descent")(axes(self.array(p.y), self.array(h), centre=guessed))
+        values = self.f.tagged("descent")(axes(self.array(p.y), self.array(h), centre=guessed))
         if guessed:
             p.f, values = float(values[-1]), values[:-1]
         return (values - p.f) / h
@@ -145,7 +132,7 @@ class Differences:
         Queries: 2*d
         """
         p.h = self.short(p)
-        values = self.counted("descent")(central(self.array(p.y), self.array(p.h)))
+        values = self.f.tagged("descent")(central(self.array(p.y), self.array(p.h)))
         plus, minus = values[: self.d], values[self.d :]
         p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), False, True
         p.rise = (plus - p.f) / p.h
@@ -157,7 +144,7 @@ class Differences:
 
         Queries: 2*d + d*(d - 1)/2, and 2 for each step cut
         """
-        h, d, f = self.long(p), self.d, self.counted("descent")
+        h, d, f = self.long(p), self.d, self.f.tagged("descent")
         plus, minus = np.split(f(central(self.array(p.y), self.array(h))), 2)
         for _ in range(2):
             change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
@@ -179,7 +166,7 @@ class Differences:
 
         Queries: len(which)
         """
-        return self.counted("poll")(some_axes(self.array(p.y), self.array(h), which)) - p.f
+        return self.f.tagged("poll")(some_axes(self.array(p.y), self.array(h), which)) - p.f
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
@@ -190,7 +177,7 @@ class Differences:
 
         Queries: 2
         """
-        a, b = self.counted("curvature")(point(self.array(p.y + t * v)) + point(self.array(p.y - t * v)))
+        a, b = self.f.tagged("curvature")(point(self.array(p.y + t * v)) + point(self.array(p.y - t * v)))
         return float(a + b - 2 * p.f) / t**2, float(a - b) / (2 * t)
 
 

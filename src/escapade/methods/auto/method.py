@@ -83,7 +83,7 @@ class Auto:
         return (yield from _Run(self, ask, rng, Descent(ask, self.epsilon, rng), examiner, bottom).go(p))
 
     def _start(self, ask: Differences, y: Vector, rng: np.random.Generator) -> Point:
-        p = Point(y, ask.counted("descent").value(ask.array(y)))
+        p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
         if self.noise == "auto":
             ask.measure_noise(p, rng, np.ones(ask.d))
         elif self.noise is not None:

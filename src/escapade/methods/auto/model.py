@@ -110,7 +110,8 @@ class Model:
         """Whether the correction rr' / r's is in proportion to the curvatures in sight, which for variables of very
         different scales are those in units of their own; and does not end a positive definite B for an r that is nearly
         orthogonal to s, or for none once that has misled."""
-        if cosine <= 1e-8 or ((cosine < FAINT or self._wary) and quadratic.ends_definite(self.inverse, r, slope)):
+        kept = self.inverse is not None and (cosine < FAINT or self._wary)
+        if cosine <= 1e-8 or (kept and quadratic.ends_definite(self.inverse, r, slope)):
             return False
         unit = self.units
         if unit is not None:
@@ -210,7 +211,7 @@ class Model:
 
     @property
     def _wary(self) -> bool:
-        return self.misled >= MISLED and type(self.B) is np.ndarray and len(self.B) >= quadratic.MANY
+        return self.misled >= MISLED and len(self.B) >= quadratic.MANY
 
     def shape(self, delta: float, flattest: float) -> Any:
         """(|B| + delta)^(-1/2), with one as its largest eigenvalue and this as its smallest, at least."""

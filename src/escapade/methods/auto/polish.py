@@ -104,7 +104,7 @@ def _row(ask: Differences, p: Point) -> tuple[Vector, Vector]:
     Queries: 4*d
     """
     x, h = ask.array(p.y), p.h
-    values = ask.counted("descent")(central(x, ask.array(h)) + central(x, ask.array(2 * h)))
+    values = ask.f.tagged("descent")(central(x, ask.array(h)) + central(x, ask.array(2 * h)))
     plus, minus, far, back = np.split(values, 4)
     p.g, p.rise = (8 * (plus - minus) - (far - back)) / (12 * h), (plus - p.f) / h
     p.sharp, p.loose = True, False
@@ -119,5 +119,5 @@ def _hessian(ask: Differences, p: Point, pair: Vector, diagonal: Vector) -> Matr
     both = np.zeros(0)
     if ask.d > 1:
         x, h = ask.array(p.y), ask.array(p.h)
-        both = np.sum(ask.counted("descent")(pairs(x, h, 1.0) + pairs(x, h, -1.0)).reshape(2, -1), axis=0)
+        both = np.sum(ask.f.tagged("descent")(pairs(x, h, 1.0) + pairs(x, h, -1.0)).reshape(2, -1), axis=0)
     return assembled(both / 2, pair / 2, p.f, diagonal, p.h)

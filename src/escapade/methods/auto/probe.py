@@ -82,7 +82,7 @@ def _product(ask: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, flo
     Queries: d + 1
     """
     there = Point(ask.host(p.y + 8 * float(np.median(ask.long(p))) * q), 0.0)
-    there.f = ask.counted("curvature").value(ask.array(there.y))
+    there.f = ask.f.tagged("curvature").value(ask.array(there.y))
     y = ask.rises(there, p.h) - p.rise
     return there.y - p.y, y, 4 * ask.eta(p.f) * float(np.linalg.norm(1 / p.h))
 

@@ -156,4 +156,3 @@ def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
     root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
     least: Vector = np.maximum(root / root.max(), flattest)
     return least
-

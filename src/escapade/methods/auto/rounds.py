@@ -15,7 +15,7 @@ import numpy as np
 from ..._array import to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...oracle import Stencil, central, gathered, pairs, point
+from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
@@ -101,10 +101,10 @@ class Abreast:
             steps += [sign * t * reach * v for t in LENGTHS for sign in (1.0, -1.0)]
         places = [ask.host(p.y + s) for s in steps]
         believed = Point(places[0], p.f)
-        rest = gathered([ask.array(y) for y in places[1:]])
+        rest = points(ask.array(np.stack(places[1:])))
         try:
             stencil, read = self._stencil(believed)
-            values = ask.counted("line search")(rest + stencil)
+            values = ask.f.tagged("line search")(rest + stencil)
             believed.f = float(values[rest.size])
             trials, known = [believed.f, *map(float, values[: rest.size])], read(values[rest.size :], model, p)
         except NonFiniteValue:  # f ends somewhere here: one by one
@@ -123,7 +123,7 @@ class Abreast:
         Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables
         """
         stencil, read = self._stencil(p)
-        return read(self.ask.counted("descent")(stencil), model, before)
+        return read(self.ask.f.tagged("descent")(stencil), model, before)
 
     def _stencil(self, p: Point) -> tuple[Stencil, Callable[[Vector, Model, Point | None], Model]]:
         """The differences around p, and how to read their values."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from ..._array import norm2
-from ...estimators.hessian_vector import CLOSER, GLANCES, Products
+from ...estimators.hessian_vector import GLANCES, Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from .limited import Limited, Shape
@@ -130,9 +130,7 @@ class Shaped(Products):
 
         Queries: 32, or none
         """
-        steps = self.reach(self.factor, self.direction(q)) * Products.reach(self, self.factor) / math.sqrt(self.here.d)
-        blur = self._safety(self.failure / 2) * self.here.noise.norm(1) / steps
-        closer = max(self.rng.uniform(*CLOSER), 2 * math.sqrt(blur / (room + 1e-300)))
+        closer = self.closer(q, (room + 1e-300) / (4 * self._safety(self.failure / 2)), self.rng)
         if closer >= 0.5:
             return math.inf if self.within else 0.0
         error = self.glances(q, product, closer, closer)
