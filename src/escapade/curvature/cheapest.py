@@ -13,7 +13,7 @@ from .finding import Finder, Finding
 from .lanczos import Lanczos
 from .starts import MOST, overlap
 
-SMALL = 14
+SMALL = 20
 """Up to this dimension all second differences cost less than a dozen products."""
 
 LARGE = 300

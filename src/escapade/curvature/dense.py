@@ -8,20 +8,27 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..estimators.dense import DenseHessian, dense_hessian
-from ..estimators.hessian_vector import Products
+from ..estimators.hessian_vector import KIND, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import SOFTEST, Finder, Finding
 
-ATTEMPTS = 6
+ATTEMPTS = 7
 """Changes of step length or order of the differences before the finder gives up."""
+
+SLIGHT = 0.1
+"""The part of the lowest curvature and the tolerance that third derivatives may make of it: else differences are taken
+on both sides."""
 
 LOOKS = 2
 """Random vectors whose products are looked at on much shorter steps."""
 
+SIDED = "third derivatives are in the way of one-sided differences"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(Finder):
-    """The smallest eigenvalue of the Hessian by second differences, d(d-1) of them besides the rows.
+    """The smallest eigenvalue of the Hessian by second differences, d(d-1)/2 of them on one side besides the rows, and
+    as many on the other where third derivatives are in the way.
 
     Errors are bounded in the units of the steps, so that variables of very different scales do not drown one
     another: with A = diag(h) H diag(h) known to within e, H >= s as soon as A - e I >= s diag(h)^2.
@@ -29,8 +36,8 @@ class Dense(Finder):
     Truncation is measured by products at twice the steps, with the lowest eigenvector and with a random vector; others
     are looked at on much shorter ones.
 
-    Queries: d*(d - 1) + 4*(d + 1) + 24, and 32 from 32 variables on, besides the neighbourhood; more if the differences
-    must be extrapolated
+    Queries: d*(d - 1)/2 or d*(d - 1), and 5*d + 28, and 32 from 32 variables on, besides the neighbourhood; more if the
+    differences must be extrapolated
     """
 
     name = "dense"
@@ -40,7 +47,7 @@ class Dense(Finder):
         if free is not None:
             return free
         best, tried = self.undecided("nothing was tried"), set()
-        products = Products(here, here.steps)
+        products = Products(here, here.steps, 1)
         for _ in range(ATTEMPTS):
             tried.add((products.order, products.factor))
             finding, obstacle = self._attempt(here, rng, shift, products)
@@ -57,7 +64,11 @@ class Dense(Finder):
     ) -> tuple[Finding, str]:
         hessian = dense_hessian(here, products.order, products.factor)
         weight = np.diag(here.steps**2)
-        vectors = eigh(hessian.scaled, weight)[1] * here.steps[:, None]  # from the pencil's coordinates to y
+        values, vectors = eigh(hessian.scaled, weight)
+        low, odd = values[0] - shift, here.third_derivative() * float(np.max(here.steps)) * np.sqrt(here.d)
+        if products.order == 1 and low > -self.depth * self.delta and odd > SLIGHT * (low + self.delta):
+            return self.undecided(SIDED), "truncation"
+        vectors = vectors * here.steps[:, None]  # from the pencil's coordinates to y
         v = vectors[:, 0]
         seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
@@ -73,9 +84,11 @@ class Dense(Finder):
         lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
         if lower > min(products.lowest, seen.curvature.upper):
             return self.undecided("the curvature along a direction contradicts the second differences"), "truncation"
+        if products.order == 1 and lower - shift < (1 - SLIGHT) * low - SLIGHT * self.delta:
+            return self.undecided(SIDED), "truncation"
         interval = Interval(lower, seen.curvature.upper)
         if lower - shift >= -self.delta:
-            found = self.certified(interval, f"all second differences, order {products.order}", seen.lowest)
+            found = self.certified(interval, f"all second differences, {KIND[products.order]}", seen.lowest)
             return replace(found, third=products.third), ""
         obstacle = "noise" if truncation < hessian.noise else "truncation"
         reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"

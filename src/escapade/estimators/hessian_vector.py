@@ -24,6 +24,9 @@ from .steps import LONGEST, TRUNCATION_SAFETY
 
 Order = Literal[1, 2, 4]
 
+KIND: dict[int, str] = {1: "one-sided", 2: "symmetric", 4: "extrapolated"}
+"""What differences of an order are called."""
+
 GLANCES, FEW = 8, 4
 """Random directions along which the error of a product is seen, and those that tell whether f hides another."""
 

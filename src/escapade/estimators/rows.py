@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, epsilon, like, norm2, to_numpy
 from ..errors import BudgetExhausted, NonFiniteValue
-from ..oracle import Oracle, Stencil, axes, points
+from ..oracle import Oracle, Stencil, axes, pairs, points
 from .noise import Noise
 from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two, shortest
 
@@ -34,7 +34,8 @@ class Interval:
 
 @dataclass
 class Rows:
-    """f around x: the value there, the noise, and rows f(x + k steps_i e_i) kept by their factor k, of either sign."""
+    """f around x: the value there, the noise, and rows f(x + k steps_i e_i) and pairs f(x + k (steps_i e_i + steps_j
+    e_j)) kept by their factor k, of either sign."""
 
     f: Oracle
     x: Array
@@ -51,6 +52,7 @@ class Rows:
     """How often the gradient may be measured again on shorter steps."""
     _fitted: tuple[Vector, Rows] | None = None
     _rows: dict[float, Vector] = field(default_factory=dict)
+    _pairs: dict[float, Vector] = field(default_factory=dict)
 
     @property
     def d(self) -> int:
@@ -75,6 +77,19 @@ class Rows:
             stencils = [axes(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
             self._rows.update(zip(missing, np.split(values, len(missing)), strict=True))
+
+    def pairs(self, *factors: float) -> list[Vector]:
+        """f(x + k (steps_i e_i + steps_j e_j)) for all i < j and each of these factors k; those not known yet are taken
+        in one round.
+
+        Queries: d*(d - 1)/2 for each of them the first time, none after
+        """
+        missing = [k for k in factors if k not in self._pairs]
+        if missing:
+            stencils = [pairs(self.x, like(k * self.steps * self.unit, self.x), 1.0) for k in missing]
+            values = self.f.tagged("curvature")(sum(stencils[1:], start=stencils[0]))
+            self._pairs.update(zip(missing, np.split(values, len(missing)), strict=True))
+        return [self._pairs[k] for k in factors]
 
     def take_usual_rows(self) -> None:
         """The rows at one step on both sides, and the far ones.

@@ -199,15 +199,24 @@ def test_missed_and_hides(d, order, which):
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize(("order", "which"), [(2, 0), (4, 1)])
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
 def test_dense_hessian(d, order, which):
     here = look(d)
     here.take_rows(2.0, -2.0)
-    assert len(expressions(dense.dense_hessian)) == 2
+    assert len(expressions(dense.dense_hessian)) == 3
     assert cost(here.f, lambda: dense.dense_hessian(here, order)) == promised(dense.dense_hessian, which, d=d)
-    rows = 2 if order == 2 else 4  # at four times the steps, and at eight
+    rows = 4 if order == 4 else 2  # at four times the steps, and at eight
     spent = cost(here.f, lambda: dense.dense_hessian(here, order, 4.0))
     assert spent == promised(dense.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_no_pair_is_taken_twice(d):
+    here = look(d)
+    one = promised(Neighbourhood.pairs, 0, d=d)
+    assert cost(here.f, lambda: here.pairs(1.0)) == one
+    assert cost(here.f, lambda: here.pairs(1.0, -1.0)) == one
+    assert cost(here.f, lambda: dense.dense_hessian(here, 1)) == cost(here.f, lambda: dense.dense_hessian(here, 2)) == 0
 
 
 def test_gradient_and_the_check_of_the_steps():
@@ -224,6 +233,7 @@ TESTED = {
     Neighbourhood.row,
     Neighbourhood.take_rows,
     Neighbourhood.take_usual_rows,
+    Neighbourhood.pairs,
     Neighbourhood.along,
     Neighbourhood.third_along,
     Neighbourhood.steady,

@@ -17,7 +17,7 @@ from ...curvature import Cheapest, Dense, Finding
 from ...curvature.finding import SOFTEST, Finder
 from ...curvature.process import Process
 from ...curvature.starts import MOST, Starts
-from ...estimators.hessian_vector import Products
+from ...estimators.hessian_vector import KIND, Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .model import Model
 from .quadratic import Matrix
@@ -167,8 +167,7 @@ class Informed(Finder):
         lower = level - self.delta + shift  # H - shift + delta >= level / P^2 >= level
         if lower > products.lowest:
             return None  # what was seen along a direction contradicts it
-        kind = {1: "one-sided", 2: "symmetric", 4: "extrapolated"}[products.order]
-        many = f"{len(self.pairs) - before} {kind} products from {counted(r, 'start')}"
+        many = f"{len(self.pairs) - before} {KIND[products.order]} products from {counted(r, 'start')}"
         reason = f"{many}, product error at most {error:.2g}"
         return replace(self.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
