@@ -13,8 +13,8 @@ from .finding import Finder, Finding
 from .lanczos import Lanczos
 from .starts import MOST, overlap
 
-SMALL = 20
-"""Up to this dimension all second differences cost less than a dozen products."""
+SMALL = 24
+"""Up to this dimension all second differences cost no more than twenty products or so, and decide more."""
 
 LARGE = 300
 """Beyond this dimension the dense finder is no fall-back."""

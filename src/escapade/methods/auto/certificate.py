@@ -17,7 +17,7 @@ from ...curvature import Cheapest, Dense, Finding
 from ...curvature.finding import SOFTEST, Finder
 from ...curvature.process import Process
 from ...curvature.starts import MOST, Starts
-from ...estimators.hessian_vector import KIND, Products
+from ...estimators.hessian_vector import KIND, Order, Products
 from ...estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .model import Model
 from .quadratic import Matrix
@@ -98,7 +98,7 @@ class Informed(Finder):
         starts: Vector = rng.standard_normal((MOST, here.d))
         starts /= np.linalg.norm(starts, axis=1, keepdims=True)
         finding = self._attempt(products, starts, limits)
-        if finding is None and products.order == 1:
+        if finding is None and products.order == 1 and not (products.slow and self._dense_next(products)):
             products.order, products.shrink, products.odd = 2, 1.0, 0.0
             finding = self._attempt(products, starts, limits)
         if finding is None and products.blunt and not products.within:
@@ -124,7 +124,7 @@ class Informed(Finder):
 
     def _attempt(self, products: Shaped, starts: Vector, limits: Starts) -> Finding | None:
         error, shift, before = LIKELY * (products.noise() + products.odd), products.shift + self.delta, len(self.pairs)
-        products.blunt, products.error = False, math.inf
+        products.blunt, products.slow, products.error = False, False, math.inf
         first = Process(products, 0.0, starts[0])
         finding, done = self._advance(first, error, limits.threshold(limits.aim))
         if done:
@@ -144,7 +144,8 @@ class Informed(Finder):
             fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in tried))
             products.error = error
             if fewest is None:
-                products.blunt = error > BLUNT * products.noise() and self._soon(first, limits.threshold(1))
+                products.blunt = error > BLUNT * products.noise() and self._soon(first, limits.threshold(1), 4)
+                products.slow = not self._soon(first, limits.threshold(1), 2)
                 return None
             r = max(r, fewest)
             if len(tried) == r:
@@ -190,10 +191,10 @@ class Informed(Finder):
             return [alone]
         return [enough] if least < enough else []
 
-    def _soon(self, first: Process, threshold: float) -> bool:
-        """Whether extrapolated products cost less than all second differences, at the pace of these."""
+    def _soon(self, first: Process, threshold: float, order: Order) -> bool:
+        """Whether products of an order cost less than all second differences, at the pace of these."""
         pace = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
-        return pace > 0 and 4 * (3 - math.log(threshold) / pace) < first.products.here.d
+        return pace > 0 and order * (3 - math.log(threshold) / pace) < first.products.here.d
 
     def _dense_next(self, products: Shaped) -> bool:
         """Whether all second differences are asked for where these products do not decide."""

@@ -90,6 +90,8 @@ class Shaped(Products):
     """The curvature tolerance."""
     blunt: bool = False
     """Whether errors were seen that noise does not explain, in the way of a certificate."""
+    slow: bool = False
+    """Whether others of their kind would take longer than all second differences."""
     error: float = math.inf
     """The largest error seen; infinite if products were contradicted before it was."""
     within: bool = False
