@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from .._array import Array, epsilon, like, norm, norm2, to_numpy
-from ..oracle import Oracle, axes, point
+from ..oracle import Oracle, axes
 from .neighbourhood import Neighbourhood, Vector
 from .steps import LONGEST, TRUNCATION_SAFETY
 
@@ -130,7 +130,7 @@ class Products:
         reach = self.reach(1.0, v)
         self.shortest = min(self.shortest, reach / self.reach(1.0))
         mu, ends = like(here.steps * here.unit, here.x), [here.moved(v, k * reach) for k in factors]
-        parts = [axes(z, k * mu) + point(z) for z, k in zip(ends, factors, strict=True)]
+        parts = [axes(z, k * mu, centre=True) for z, k in zip(ends, factors, strict=True)]
         values = here.f.tagged("curvature")(sum(parts[1:], start=parts[0])).reshape(len(factors), -1)
         return [
             (row[:-1] - row[-1] - here.row(k) + here.f0) / (k * k * reach * here.steps)
@@ -144,16 +144,20 @@ class Products:
     def noise(self) -> float:
         """A bound on the norm of what noise adds to a product with a unit vector, the shortest of them so far."""
         here, h = self.here, self.shortest * self.reach(self.factor)
-        spread = float(np.linalg.norm(self.metric / here.steps)) / math.sqrt(here.d)
         shared = 1.0 if here.noise.source == "rounding" else 0.5
-        values = NOISE_FACTOR[self.order] * here.noise.norm(here.d, shared) * spread / (h * self.factor)
-        return values + self._rounding_of_x(h)
+        values = NOISE_FACTOR[self.order] * here.noise.norm(here.d, shared) * self._spread / self.factor
+        return (values + self._rounding_of_x) / h
 
-    def _rounding_of_x(self, h: float) -> float:
+    @cached_property
+    def _spread(self) -> float:
+        return norm2(self.metric / self.here.steps) / math.sqrt(self.here.d)
+
+    @cached_property
+    def _rounding_of_x(self) -> float:
         """x + hq is rounded: a relative error of the displacement, times a curvature of the size seen."""
         here = self.here
         top = float(np.max(np.abs(here.diagonal()[0]) * self.metric**2))
-        return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x)) / h
+        return top * epsilon(here.x) * norm(here.x / like(here.unit, here.x))
 
     def truncation(self, q: Vector, product: Vector, room: float = 0.0) -> float:
         """How far the product with q is from a symmetric one at far steps, at least twice as long, times a safety

@@ -69,18 +69,20 @@ class Neighbourhood(Looks):
         began = (dict(f.ledger.by_purpose), f.ledger.rounds)
         f0 = look.value(x)
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
-        here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began)
+        here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began, _facts=None)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
         if noise is None and here._seen_noise(None, auto=False).source == "estimated":
             here._close = noise_.table(look, x, unit, f0, rng, noise_.CLOSER)
         here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
         for _ in range(CUTS):
+            here._facts = {}
             if here._consistent(rng):
                 break
             here.steps = here.steps / 4
             here._rows.clear()
         else:
+            here._facts = {}
             here.rough = not here._consistent(rng)
         return here
 

@@ -7,7 +7,10 @@ lengths of the coordinate differences in y, and gradients and curvatures are tho
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,23 @@ from .noise import Noise
 from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two, shortest
 
 Vector = NDArray[np.float64]
+
+Reckon = TypeVar("Reckon", bound=Callable[..., Any])
+
+
+def reckoned_once(reckon: Reckon) -> Reckon:
+    """Keep what follows from the rows, once steps and noise no longer change."""
+
+    @wraps(reckon)
+    def fact(rows: Rows, *args: Any) -> Any:
+        if rows._facts is None:
+            return reckon(rows, *args)
+        key = reckon.__name__, *args
+        if key not in rows._facts:
+            rows._facts[key] = reckon(rows, *args)
+        return rows._facts[key]
+
+    return cast(Reckon, fact)
 
 
 @dataclass(frozen=True)
@@ -53,6 +73,8 @@ class Rows:
     _fitted: tuple[Vector, Rows] | None = None
     _rows: dict[float, Vector] = field(default_factory=dict)
     _pairs: dict[float, Vector] = field(default_factory=dict)
+    _facts: dict[tuple[Any, ...], Any] | None = field(default_factory=dict)
+    """What was reckoned from the rows; None while these change."""
 
     @property
     def d(self) -> int:
@@ -64,7 +86,8 @@ class Rows:
 
         Queries: d the first time, none after
         """
-        self.take_rows(k)
+        if k not in self._rows:
+            self.take_rows(k)
         return self._rows[k]
 
     def take_rows(self, *factors: float) -> None:
@@ -98,6 +121,7 @@ class Rows:
         """
         self.take_rows(1.0, -1.0, -self.far, *((self.far,) if self.both else ()))
 
+    @reckoned_once
     def gradient(self, rho: float | None = None) -> tuple[Vector, float]:
         """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
 
@@ -131,6 +155,7 @@ class Rows:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
         return self.row(k) + self.row(-k) - 2 * self.f0
 
+    @reckoned_once
     def third_differences(self) -> Vector:
         """The third derivatives along the coordinates times h_i^3, for nothing: from both sides if far rows are taken
         on both, else over [-far h, h]."""
@@ -148,11 +173,13 @@ class Rows:
             return np.abs(self.second_differences(self.far) / self.far**2 - self.second_differences(1.0))
         return np.abs(self.third_differences())
 
+    @reckoned_once
     def diagonal(self) -> tuple[Vector, Vector]:
         """The diagonal of the Hessian, and a bound on the error of each entry."""
         error = TRUNCATION_SAFETY * self.uneven() + 4 * self.noise.norm(1)
         return self.second_differences() / self.steps**2, error / self.steps**2
 
+    @reckoned_once
     def third_derivative(self) -> float:
         """The largest third derivative seen along a coordinate."""
         return float(np.max(np.abs(self.third_differences() / self.steps**3)))

@@ -46,7 +46,7 @@ class Point:
 
     def learn(self, here: Neighbourhood) -> None:
         """Take the gradient that was measured there for a certificate."""
-        self.g, self.h, self.rise = here.gradient()[0], here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
+        self.g, self.h, self.rise = here.gradient()[0].copy(), here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
         self.sharp, self.loose, self.foreseen = True, False, False
 
     @cached_property
