@@ -261,3 +261,62 @@ def test_a_saddle_that_only_shows_within_the_steps_of_products():
     ]
     assert verdicts.count("saddle") >= 18
     assert set(verdicts) <= {"saddle", "undecided"}
+
+
+def curves_down_nearby(d, width):
+    """f: at 0 a direction u curves down by 0.02, and within so many coordinate steps of it; beyond, up by 0.3."""
+    stiff = d // 4
+    u = np.append(np.zeros(stiff), np.random.default_rng(7).choice([-1, 1], d - stiff) / np.sqrt(d - stiff))
+    curved, width = np.where(u == 0, 100.0, 0.3), width * 2.0**-13
+
+    def fun(X):
+        squares = X**2
+        return squares @ curved / 2 - 0.16 * (X @ u) ** 2 * np.exp(-np.sum(squares, axis=1) / (2 * width**2))
+
+    return fun
+
+
+@pytest.mark.parametrize("width", [0.05, 0.1, 0.2, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("d", [6, 20, 28, 40, 100])
+def test_a_dent_much_narrower_than_the_steps(d, width):
+    """Most of these were certified while products were looked at on steps 8 to 32 times shorter, and below 32 variables
+    on none."""
+    fun, settings = curves_down_nearby(d, width), {"gtol": 1e-4, "curvtol": 1e-2, "vectorized": True}
+    for seed in range(5):
+        assert certify(fun, np.zeros(d), rng=seed, **settings).verdict in ("saddle", "undecided")
+    for seed in range(2):
+        result = minimize(fun, np.zeros(d), rng=seed, maxfev=60_000, **settings)
+        assert not (result.success and np.linalg.norm(result.x) < 1e-7)
+
+
+def test_a_third_derivative_that_one_pair_of_variables_hides():
+    """a x^2 y makes x'y look curved by what its saddle lacks, on one side; along no coordinate does it show. One in a
+    hundred was certified while one random vector stood for the whole Hessian."""
+    d, low, a = 8, -1.05e-2, 0.021 * 2**13
+    across, along = np.eye(d)[0] - np.eye(d)[1], np.eye(d)[0] + np.eye(d)[1]
+    rest = np.append(np.zeros(2), np.full(d - 2, 1e-2))
+
+    def fun(X):
+        squares = low * (X @ along) ** 2 / 2 + 0.1 * (X @ across) ** 2 / 2
+        return squares / 2 + X**2 @ rest / 2 + a * X[:, 0] ** 2 * X[:, 1]
+
+    for seed in (21, 153, 242, 316, *range(40)):
+        verdict = certify(fun, np.zeros(d), gtol=1e-4, curvtol=1e-2, rng=seed, vectorized=True).verdict
+        assert verdict in ("saddle", "undecided")
+
+
+@pytest.mark.parametrize("offset", [30.0, 3e3, 3e5])
+def test_a_saddle_between_two_stiff_variables_that_one_side_hides(offset):
+    """The error lives in variables of short steps, the lowest curvature seen in one of long steps: up to three in four
+    were certified."""
+    stiff, length, excess = 50.0, 2e-3, 0.02
+    bend, rest = 1.2 * stiff / length, np.full(6, 0.05)
+
+    def fun(X):
+        x, y = length * np.sin(X[:, 0] / length), length * np.sin(X[:, 1] / length)
+        own = 2 * stiff * length**2 * np.sum(np.sin(X[:, :2] / length / 2) ** 2, axis=1)
+        return offset + own + stiff * (1 + excess) * x * y - bend * x**2 * y + X[:, 2:] ** 2 @ rest / 2
+
+    for seed in range(20):
+        verdict = certify(fun, np.zeros(8), gtol=0.1, curvtol=1e-2, rng=seed, vectorized=True).verdict
+        assert verdict in ("saddle", "undecided")

@@ -39,7 +39,7 @@ class Lanczos(Finder):
     again at twice the steps, and looked at on much shorter ones; if it moved too much the differences are extrapolated,
     or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
 
-    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 16 or 32 for
+    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 8 to 32 for
     that on shorter steps, 24 for such looks along the softest directions, besides the neighbourhood; twice that if
     the differences must be extrapolated
     """

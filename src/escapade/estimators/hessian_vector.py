@@ -30,8 +30,8 @@ KIND: dict[int, str] = {1: "one-sided", 2: "symmetric", 4: "extrapolated"}
 GLANCES, FEW = 8, 4
 """Random directions along which the error of a product is seen, and those that tell whether f hides another."""
 
-CLOSER = (1 / 32, 1 / 8)
-"""Where errors are seen again, beside the steps of products."""
+CLOSEST, CLOSER = 1 / 256, 1 / 8
+"""Where errors are seen again, beside the steps of products, at least and at most."""
 
 HIDDEN = 0.25
 """The part of the curvature tolerance that such an error may be."""
@@ -170,39 +170,46 @@ class Products:
 
     def missed(self, q: Vector, product: Vector, ways: Vector, along: float, across: float) -> Vector:
         """The error of the product with q along each of these vectors, the rows of a matrix, by differences of four
-        values at steps times these factors, which no odd derivative enters.
+        values at steps times these factors, which no odd derivative enters; extrapolated if the product is.
 
-        Queries: 4*m for m of them
+        Queries: 4*m for m of them, 8*m if the order is 4
         """
         here, v, turned = self.here, self.direction(q), self.direction(ways.T).T
         t = along * self.reach(self.factor, v)
         u = across * np.array([Products.reach(self, self.factor, way) for way in turned])
         a, b = t * np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
-        corners = np.outer(a, v) + b[:, None] * (u[:, None] * turned)[:, None, :]
-        values = here.f.tagged("curvature")(here.around(corners.reshape(-1, here.d))).reshape(-1, 4)
+        corners = (np.outer(a, v) + b[:, None] * (u[:, None] * turned)[:, None, :]).reshape(-1, here.d)
+        if self.order == 4:
+            corners = np.concatenate([corners, 2 * corners])
+        values = here.f.tagged("curvature")(here.around(corners)).reshape(-1, len(ways), 4)
         mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
-        error: Vector = ways @ product - (mixed - self.shift * (turned @ v))
+        seen = mixed[0] if self.order < 4 else (4 * mixed[0] - mixed[1] / 4) / 3
+        error: Vector = ways @ product - (seen - self.shift * (turned @ v))
         return error
 
-    def closer(self, q: Vector, room: float, rng: np.random.Generator) -> float:
-        """A random part of the steps of the product with q, or as large a one as leaves noise below this."""
-        steps = self.reach(self.factor, self.direction(q)) * Products.reach(self, self.factor) / math.sqrt(self.here.d)
-        return max(rng.uniform(*CLOSER), math.sqrt(self.here.noise.norm(1) / steps / room))
+    def closer(self, q: Vector, room: float, rng: np.random.Generator) -> tuple[float, float]:
+        """A random part of the steps of the product with q, and of those across it, as small as leaves noise well below
+        this; both are as long."""
+        along, across = self.reach(self.factor, self.direction(q)), Products.reach(self, self.factor, self.direction(q))
+        steps = along * Products.reach(self, self.factor) / math.sqrt(self.here.d)
+        least, even = math.sqrt(self.here.noise.norm(1) / steps / room), math.sqrt(along / across)
+        part = max(min(rng.uniform(1, 2) * max(4 * least, CLOSEST), CLOSER), least)
+        return part / even, part * even
 
-    def hides(self, q: Vector, product: Vector, delta: float, rng: np.random.Generator) -> bool:
-        """Whether the product with q is wrong by more than a part of delta on steps 8 to 32 times shorter, of a random
-        length, as far as a few random directions tell: f is another function within the steps.
+    def hides(
+        self, q: Vector, product: Vector, delta: float, rng: np.random.Generator, known: float = 0.0
+    ) -> bool:
+        """Whether the product with q is wrong by more than a part of delta, and than is known, on much shorter steps of
+        a random length, as far as a few random directions tell: f is another function within the steps.
 
-        Queries: 16, 32 or 0 if the order is 4, and if d < 32 or noise leaves no room
+        Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
         """
         closer = self.closer(q, delta / 36, rng)
-        if self.here.d < 4 * GLANCES or closer >= 0.5:
+        if closer[1] >= 0.5:
             return False
-        ways = rng.standard_normal((FEW, len(q)))
-        missed = self.missed(q, product, ways, closer, closer)
-        if self.order == 4:
-            missed = (4 * missed - self.missed(q, product, ways, 2 * closer, 2 * closer)) / 3
-        return not norm2(missed) <= HIDDEN * delta * math.sqrt(FEW)
+        ways = rng.standard_normal((FEW if self.here.d >= 4 * GLANCES else FEW // 2, len(q)))
+        missed = norm2(self.missed(q, product, ways, *closer)) / math.sqrt(len(ways))
+        return not missed <= max(HIDDEN * delta, known)
 
     def after(self, obstacle: str) -> Products:
         """Products that may pass where these failed: longer steps against noise, extrapolation and then shorter

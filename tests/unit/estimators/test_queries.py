@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from escapade import Oracle
 from escapade.estimators import dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps
 from escapade.estimators.hessian_vector import Products
 from escapade.estimators.neighbourhood import Neighbourhood
+from escapade.estimators.noise import Noise
 from escapade.estimators.rows import Rows
 
 MODULES = (dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps)
@@ -185,17 +187,21 @@ def test_even_and_truncation(d, order, which):
     assert cost(here.f, products.noise) == 0
 
 
-@pytest.mark.parametrize(("d", "order", "which"), [(5, 2, 2), (40, 1, 0), (40, 2, 0), (40, 4, 1)])
+@pytest.mark.parametrize(("d", "which"), [(5, 1), (40, 0)])
+@pytest.mark.parametrize("order", [1, 2, 4])
 def test_missed_and_hides(d, order, which):
     here, q, rng = look(d), unit(d), np.random.default_rng(0)
     products = Products(here, np.ones(d), order)
-    product = products(q)
-    ways = rng.standard_normal((3, d))
-    assert cost(here.f, lambda: products.missed(q, product, ways, 0.5, 0.5)) == promised(Products.missed, 0, m=3)
-    assert len(expressions(Products.hides)) == 3
-    assert cost(here.f, lambda: products.hides(q, product, 0.1, rng)) == promised(Products.hides, which)
+    product, ways, times = products(q), rng.standard_normal((3, d)), 2 if order == 4 else 1
+    spent = cost(here.f, lambda: products.missed(q, product, ways, 0.5, 0.5))
+    assert spent == promised(Products.missed, 0, m=3) * times
+    assert len(expressions(Products.hides)) == 2
+    assert cost(here.f, lambda: products.hides(q, product, 0.1, rng)) == promised(Products.hides, which) * times
     assert not products.hides(q, product, 0.1, rng)
-    assert products.hides(q, product + 0.1 * q, 0.1, rng) == (d >= 32)
+    assert products.hides(q, product + 0.1 * q, 0.1, rng)
+    assert not products.hides(q, product + 0.1 * q, 0.1, rng, known=0.5)
+    noisy = replace(products, here=replace(here, noise=Noise(1e-6, "given")))
+    assert cost(here.f, lambda: noisy.hides(q, product, 0.1, rng)) == 0
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)

@@ -19,7 +19,7 @@ def products(d, rng, failure, bend=0.5):
         return np.einsum("ij,ij->i", X @ A, X) / 2 + bend * square**2 / 4
 
     here = Neighbourhood.measure(Oracle.of(fun, vectorized=True), z, curvtol=0.1, rng=rng)
-    shaped = Shaped(here, np.ones(d), 1, 1.0, P=np.eye(d), failure=failure, rng=rng)
+    shaped = Shaped(here, np.ones(d), 1, 1.0, P=np.eye(d), failure=failure, delta=0.1, rng=rng)
     return shaped, A + bend * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
 
 
@@ -34,7 +34,8 @@ def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
         product = shaped(q)
         error, before = float(np.linalg.norm(product - H @ q)), shaped.here.f.ledger.queries
         bound = shaped.truncation(q, product)
-        assert shaped.here.f.ledger.queries - before == 4 * GLANCES
+        assert shaped.here.f.ledger.queries - before == 4 * GLANCES + 16  # those, and a look on shorter steps
+        assert not shaped.within
         missed += error > bound
         sizes.append(bound / error)
     assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
@@ -46,7 +47,8 @@ def test_few_variables_are_measured_again_instead():
     q = np.ones(GLANCES) / np.sqrt(GLANCES)
     product, before = shaped(q), shaped.here.f.ledger.queries
     shaped.truncation(q, product)
-    assert shaped.here.f.ledger.queries - before == GLANCES + 1
+    assert shaped.here.f.ledger.queries - before == GLANCES + 1 + 8
+    assert not shaped.within
 
 
 def turned(values, seed=0):

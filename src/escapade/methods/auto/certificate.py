@@ -143,7 +143,7 @@ class Informed(Finder):
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in tried))
             products.error = error
-            if fewest is None:
+            if fewest is None or error == math.inf:
                 products.blunt = error > BLUNT * products.noise() and self._soon(first, limits.threshold(1), 4)
                 products.slow = not self._soon(first, limits.threshold(1), 2)
                 return None

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from ..._array import norm2
-from ...estimators.hessian_vector import GLANCES, Products
+from ...estimators.hessian_vector import CLOSER, GLANCES, Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from .limited import Limited, Shape
@@ -96,6 +96,8 @@ class Shaped(Products):
     """The largest error seen; infinite if products were contradicted before it was."""
     within: bool = False
     """Whether f was seen to be another function within the steps: longer ones would only miss it."""
+    hidden: bool = False
+    """Whether that was seen on much shorter steps, and products with any vector are wrong."""
 
     def direction(self, q: Vector) -> Vector:
         """P q."""
@@ -108,36 +110,44 @@ class Shaped(Products):
 
     def truncation(self, q: Vector, product: Vector, room: float = 0.0) -> float:
         """From 32 variables on errors are seen along a few random directions; else products are measured again, forward
-        ones on the other side, at far steps.
+        ones on the other side, at far steps, and looked at on shorter ones.
 
-        Queries: 32 or 64; or d + 1 (order 1), 2*d + 2 (order 2) or 4*d + 36 (order 4), and d for each row not yet known
+        Queries: 32 or 64, twice that if the order is 4; or d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4, and d for a
+        row not yet known, and those of `hides`
         """
-        if self.here.d >= 4 * GLANCES and self.order < 4:
-            far = self.glances(q, product, self.here.far, 1.0)
-            return max(far, self.seen_closer(q, product, room, far))
-        if self.order == 4 and self.hides(q, product, self.delta, self.rng):
-            self.within = True
+        if self.hidden:
             return math.inf
+        if self.here.d >= 4 * GLANCES:
+            error = self.glances(q, product, self.here.far, 1.0)
+            return max(error, self.seen_closer(q, product, room, error))
         if self.order > 1:
-            return super().truncation(q, product)
-        far = self.here.far
-        other = self._finish(self._mixed(q, -far * self.factor)[0], q)
-        self.saw((other - product) / (1 + far), q, self.factor)
-        return TRUNCATION_SAFETY * float(np.linalg.norm(other - product))
+            error = super().truncation(q, product)
+        else:
+            far = self.here.far
+            other = self._finish(self._mixed(q, -far * self.factor)[0], q)
+            self.saw((other - product) / (1 + far), q, self.factor)
+            error = TRUNCATION_SAFETY * norm2(other - product)
+        return max(error, self._seen_at_all(q, product, error))
 
     def seen_closer(self, q: Vector, product: Vector, room: float, far: float) -> float:
         """The error of a product on much shorter steps, of a random length: what f is within the steps of products does
-        not show on longer ones. As short as noise allows, if the error may be as large as `room`; else it is taken for
-        0, unless f was once seen to be another function there.
+        not show on longer ones. As short as noise allows, if the error may be as large as `room`; where that is not
+        short, it is taken for 0 unless much shorter steps show a large one.
 
-        Queries: 32, or none
+        Queries: 32, or 16, twice that if the order is 4; or none
         """
         closer = self.closer(q, (room + 1e-300) / (4 * self._safety(self.failure / 2)), self.rng)
-        if closer >= 0.5:
-            return math.inf if self.within else 0.0
-        error = self.glances(q, product, closer, closer)
+        if closer[1] > CLOSER:
+            return self._seen_at_all(q, product, ANOTHER * far / self._safety(self.failure))
+        error = self.glances(q, product, *closer)
         self.within |= error > max(room, min(ANOTHER * far, self.delta))
         return error
+
+    def _seen_at_all(self, q: Vector, product: Vector, known: float) -> float:
+        """Infinity if f is another function on much shorter steps, or was on others; else 0."""
+        self.hidden = self.hides(q, product, self.delta, self.rng, known)
+        self.within |= self.hidden
+        return math.inf if self.within else 0.0
 
     def glances(self, q: Vector, product: Vector, along: float, across: float) -> float:
         """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
@@ -145,7 +155,7 @@ class Shaped(Products):
 
         The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for half of `failure`.
 
-        Queries: 32
+        Queries: 32, or 64 if the order is 4
         """
         self.failure /= 2
         ways = self.rng.standard_normal((GLANCES, len(q)))
