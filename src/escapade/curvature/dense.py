@@ -24,6 +24,9 @@ on both sides."""
 FORMS = 16
 """Random directions along which second differences are compared with those of all pairs."""
 
+NEARBY = 3.0
+"""How far these go, in steps: their truncation is little more than that of pairs, and noise less than in all of them."""
+
 LOOKS = 2
 """Random vectors whose products are looked at on much shorter steps."""
 
@@ -121,7 +124,7 @@ class Dense(Finder):
 
         Queries: 2*m, or 4*m if the order is 4, with m = 16, or 2*d if that is less
         """
-        here, k = products.here, products.factor
+        here, k = products.here, products.factor * min(1.0, NEARBY / math.sqrt(products.here.d))
         ways = rng.standard_normal((min(FORMS, 2 * here.d), here.d))
         ends = k * ways * here.steps
         far = np.concatenate([ends, 2 * ends]) if products.order == 4 else ends
