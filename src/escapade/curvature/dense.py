@@ -25,7 +25,7 @@ FORMS = 16
 """Random directions along which second differences are compared with those of all pairs."""
 
 NEARBY = 3.0
-"""How far these go, in steps: their truncation is little more than that of pairs, and noise less than in all of them."""
+"""How far these go, in steps: their truncation is little more than that of pairs, their noise less than that of all."""
 
 LOOKS = 2
 """Random vectors whose products are looked at on much shorter steps."""
