@@ -137,7 +137,7 @@ class Shaped(Products):
         Queries: 32, or 16, twice that if the order is 4; or none
         """
         closer = self.closer(q, (room + 1e-300) / (4 * self._safety(self.failure / 2)), self.rng)
-        if closer[1] > CLOSER:
+        if math.sqrt(closer[0] * closer[1]) >= CLOSER:
             return self._seen_at_all(q, product, ANOTHER * far / self._safety(self.failure))
         error = self.glances(q, product, *closer)
         self.within |= error > max(room, min(ANOTHER * far, self.delta))
