@@ -15,7 +15,7 @@ from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import blank
 from .curvature.newton import newton_contracts
-from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue
+from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
 from .oracle import Oracle
@@ -110,16 +110,32 @@ class Certifier:
         gradient, finding, rho = self.examine(here, rng)
         trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
-        if certificate.radius is not None and certificate.radius > float(np.min(here.steps)):
-            try:
-                step = None if self._newton is None else self._newton(here.gradient()[0])
-                beyond = step is not None and float(np.linalg.norm(step)) > certificate.radius
-                settled = not beyond and newton_contracts(here, step)  # beyond the ball it proves nothing
-            except BudgetExhausted:
-                settled = False
-            if not settled:
-                return replace(certificate, verdict="second-order", radius=None)
-        return certificate
+        try:
+            settled = certificate.radius is None or self._settled(here, certificate.radius, certificate.curvature.lower)
+        except (BudgetExhausted, NonFiniteValue):
+            settled = False
+        return certificate if settled else replace(certificate, verdict="second-order", radius=None)
+
+    def _settled(self, here: Neighbourhood, radius: float, lower: float) -> bool:
+        """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the
+        gradient and along the Newton step; and, if it is larger than the steps, whether that step contracts.
+
+        Queries: 1, or 2 if a Newton step is known; those of `newton_contracts` if the ball is larger than the steps
+        """
+        g, step = here.gradient()[0], None
+        ways = [g]
+        if self._newton is not None:
+            step = self._newton(g)
+            ways.append(-step)
+        ends = np.array([-radius * way / np.linalg.norm(way) for way in ways if np.any(way)])
+        if len(ends):
+            least = here.f0 + ends @ g + lower * radius**2 / 2 - 4 * here.noise.norm(1)
+            if np.any(here.f.tagged("check")(here.around(ends)) < least):
+                return False
+        if radius <= float(np.min(here.steps)):
+            return True
+        beyond = step is not None and float(np.linalg.norm(step)) > radius
+        return not beyond and newton_contracts(here, step)  # beyond the ball it proves nothing
 
     def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
         """The gradient's interval, the finding, and the rho that "minimum" would rest on."""

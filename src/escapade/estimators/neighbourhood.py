@@ -23,6 +23,9 @@ made for it."""
 CUTS = 5
 """Times all steps are cut by 4, at most, where shorter ones tell another story."""
 
+ALIKE = 3
+"""A table of so few different values tells nothing of noise."""
+
 WILD = 1e6
 """A step over which f changes by so many times its size is no difference step."""
 
@@ -41,6 +44,7 @@ class Neighbourhood(Looks):
     """Whether shorter steps tell another story than the steps, however short these are: then nothing can be said."""
     _table: Vector = field(default_factory=lambda: np.zeros(0))
     _close: Vector = field(default_factory=lambda: np.zeros(0))
+    _closer: float = 0.0
     _unit: float = 0.0
 
     @classmethod
@@ -60,8 +64,8 @@ class Neighbourhood(Looks):
         much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
         changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 for
-        a closer table, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps are changed
+        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
+        18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
         """
         noise_.check_noise(noise)
         unit = as_scale(x_scale, x)
@@ -72,7 +76,10 @@ class Neighbourhood(Looks):
         here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began, _facts=None)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
         if noise is None and here._seen_noise(None, auto=False).source == "estimated":
-            here._close = noise_.table(look, x, unit, f0, rng, noise_.CLOSER)
+            for here._closer in noise_.CLOSER:
+                here._close = noise_.table(look, x, unit, f0, rng, here._closer)
+                if len(np.unique(here._close)) > ALIKE:
+                    break
         here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
         for _ in range(CUTS):
@@ -147,9 +154,9 @@ class Neighbourhood(Looks):
             return False
         seen = noise_.table_estimate(self._close)
         floor = noise_.rounding(self.x, float(np.max(np.abs(self._close))), self.f.precision)
-        floor += noise_.rounding_of_x(self.x, self.unit, self._close, noise_.CLOSER)
+        floor += noise_.rounding_of_x(self.x, self.unit, self._close, self._closer)
         # Rounding falls with the square of the distance at most, where f does.
-        return seen is None or noise_.SAFETY * seen <= max(4 * floor, noise_.CLOSER**3 * noise)
+        return seen is None or noise_.SAFETY * seen <= max(4 * floor, self._closer**3 * noise)
 
     def _plateau(self, seen: Vector, floor: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.

@@ -26,8 +26,9 @@ SPACING = 0.1837
 TOLD = 4
 """So many differences that are multiples of the least one tell that values have a unit."""
 
-CLOSER = 1e-3
-"""Values this much closer together show the same noise, but not the same structure of f."""
+CLOSER = (1e-3, 1 / 32)
+"""Values this much closer together show the same noise, but not the same structure of f; the second where the first are
+all alike, which smooth ones so close together are if f is large."""
 
 SAFETY = 1.5
 """A standard deviation measured from so few values is trusted only when multiplied by this."""
