@@ -320,3 +320,38 @@ def test_a_saddle_between_two_stiff_variables_that_one_side_hides(offset):
     for seed in range(20):
         verdict = certify(fun, np.zeros(8), gtol=0.1, curvtol=1e-2, rng=seed, vectorized=True).verdict
         assert verdict in ("saddle", "undecided")
+
+
+@pytest.mark.parametrize(("d", "low", "width"), [(2, 0.02, 0.1), (6, 0.2, 0.05), (12, 0.02, 0.1), (24, 0.02, 0.3)])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_a_slope_that_never_ends_is_no_minimum(d, low, width, offset):
+    """Up to two in five were called a minimum: the minimiser was said to be nearer than the steps, and f not asked."""
+    width *= 2.0**-13
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        Q, curved = np.linalg.qr(rng.standard_normal((d, d)))[0], 10 ** rng.uniform(-1, 1, d)
+
+        def fun(X, Q=Q, curved=curved):
+            Y = X @ Q
+            t = np.abs(Y[:, 0]) / width
+            bowl = width**2 * (t + np.log1p(np.exp(-2 * t)) - np.log(2))  # log cosh: its slope is below `width`
+            return offset + low * (1.1 * width * Y[:, 0] + bowl) + Y[:, 1:] ** 2 @ curved[1:] / 2
+
+        assert certify(fun, np.zeros(d), gtol=1e-4, curvtol=1e-2, rng=seed, vectorized=True).verdict != "minimum"
+
+
+@pytest.mark.parametrize("offset", [30.0, 100.0, 300.0])
+@pytest.mark.parametrize("width", [0.3, 0.7, 1.2])
+def test_a_dent_is_not_taken_for_noise_where_f_is_large(offset, width):
+    """One in three was certified: a much closer table was flat to the bit, so that structure passed for noise."""
+    width *= 2.0**-13
+    for seed in range(20):
+        Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((2, 2)))[0]
+
+        def fun(X, Q=Q):
+            Y = X @ Q
+            fade = np.exp(-0.5 * (np.sum(X**2, axis=1) / width**2) ** 3)
+            return offset + 0.025 * Y[:, 0] ** 2 * (1 - 2 * fade) + Y[:, 1] ** 2
+
+        verdict = certify(fun, np.zeros(2), gtol=1e-4, curvtol=1e-2, rng=seed, vectorized=True).verdict
+        assert verdict in ("saddle", "undecided")

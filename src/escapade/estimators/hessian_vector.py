@@ -193,7 +193,8 @@ class Products:
         along, across = self.reach(self.factor, self.direction(q)), Products.reach(self, self.factor, self.direction(q))
         steps = along * Products.reach(self, self.factor) / math.sqrt(self.here.d)
         least, even = math.sqrt(self.here.noise.norm(1) / steps / room), math.sqrt(along / across)
-        part = max(min(rng.uniform(1, 2) * max(4 * least, CLOSEST), CLOSER), least)
+        margin = 1.0 if self.here.noise.source == "rounding" else 3.0  # a bound, or a standard deviation
+        part = max(min(rng.uniform(1, 1.5) * max(margin * least, CLOSEST), CLOSER), least)
         return part / even, part * even
 
     def hides(
@@ -204,7 +205,7 @@ class Products:
 
         Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
         """
-        closer = self.closer(q, delta / 36, rng)
+        closer = self.closer(q, delta / 16, rng)
         if closer[1] >= 0.5:
             return False
         ways = rng.standard_normal((FEW if self.here.d >= 4 * GLANCES else FEW // 2, len(q)))
