@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
+from scipy.linalg.blas import idamax
 
 from .errors import InvalidSetting
 
@@ -94,6 +95,11 @@ def norm(x: Array) -> float:
 def norm2(v: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     """Euclidean norm of a host vector, without the options of NumPy's, which cost more than the sum."""
     return math.sqrt(v.dot(v))
+
+
+def largest(v: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """The largest entry of a host vector, in size."""
+    return abs(float(v[idamax(v)]))
 
 
 def epsilon(x: Array) -> float:

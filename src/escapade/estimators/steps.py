@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, epsilon, to_numpy
+from .._array import Array, epsilon, largest, to_numpy
 from ..errors import BelowPrecision
 
 CURVATURE_SHARE = 1e-3
@@ -112,9 +112,11 @@ def shortest(x: Array, unit: float | NDArray[np.float64]) -> NDArray[np.float64]
 
 def _resolved(h: float, x: Array, unit: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
-    least = shortest(x, unit)
-    if least[least.argmax()] <= h <= LONGEST:
+    smallest = unit if isinstance(unit, float) else float(unit[unit.argmin()])
+    top = largest(to_numpy(x).astype(np.float64, copy=False))
+    if RESOLVED * epsilon(x) * top <= h * smallest and h <= LONGEST:
         return h
+    least = shortest(x, unit)
     return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
 
 

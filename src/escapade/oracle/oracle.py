@@ -85,6 +85,7 @@ class Oracle:
     batch: Batch | None = None
     pinned: bool = False
     unit: Array = None
+    _views: dict[str, Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -114,8 +115,13 @@ class Oracle:
 
     def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
-        same = self.pinned or (purpose == self.purpose and not pin)
-        return self if same else Oracle(self._engine, purpose, self.batch, pin, self.unit)
+        if pin:
+            return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=True)
+        if self.pinned or purpose == self.purpose:
+            return self
+        if purpose not in self._views:  # asked for many times
+            self._views[purpose] = dataclasses.replace(self, purpose=purpose)
+        return self._views[purpose]
 
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
@@ -272,11 +278,14 @@ class Oracle:
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
-        engine, journal = self._engine, self._engine.journal
-        what = stencil, span, () if self.batch is None else (self.batch.ids,)
-        ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
+        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
+        asked = engine.evaluate, stencil, span, batch, engine.failures, self._book
         try:
-            values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
+            if engine.journal is None:
+                values, precision, lost = checked_values(*asked)
+            else:
+                ask = partial(checked_values, *asked)
+                values, precision, lost = engine.journal.block(self.purpose, stencil, span, batch, engine.ledger, ask)
         except EvaluationFailed as error:
             raise self._with_best(error) from error.__cause__
         engine.precision = max(engine.precision, precision)

@@ -15,7 +15,7 @@ import numpy as np
 from .._array import Array, add_entries, like, namespace, repeat, to_device
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Stencil:
     """`size` points of dimension `d`; `rows(start, stop)` builds some of them as a fresh matrix."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._array import Array, epsilon, like, norm2, to_numpy
+from ..._array import Array, epsilon, largest, like, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
 from ...estimators.noise import SAFETY, Noise, rounding, table, table_estimate
@@ -105,7 +105,8 @@ class Differences:
         return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
 
     def _fit(self, p: Point, h: Vector) -> Vector:
-        return np.maximum(h, 64 * epsilon(self.x) * np.abs(p.y))
+        least = 64 * epsilon(self.x)
+        return h if least * largest(p.y) <= h[h.argmin()] else np.maximum(h, least * np.abs(p.y))
 
     def forward(self, p: Point, diagonal: Vector, *, guessed: bool = False) -> None:
         """The gradient (f(x + h_i e_i) - f(x)) / h_i - h_i D_ii / 2: as good as a central one where D is right.
@@ -170,7 +171,7 @@ class Differences:
 
     def blur(self, p: Point) -> float:
         """The norm of what noise does to a forward gradient at p."""
-        return 2 * self.eta(p.f) * norm2(1 / p.h)
+        return 2 * self.eta(p.f) * p.fineness
 
     def curvature(self, p: Point, v: Vector, t: float) -> tuple[float, float]:
         """The curvature along the unit vector v and the slope there, from values at p ± t v.

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import idamax
 from scipy.linalg.lapack import dposv, dpotrf
 
-from ..._array import norm2
+from ..._array import largest, norm2
 from ...estimators.neighbourhood import Vector
 from . import quadratic
 from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square
@@ -115,7 +114,7 @@ class Model:
             return False
         unit = self.units
         if unit is not None:
-            top = max(1.0, float(np.linalg.norm(unit * y)) / float(np.linalg.norm(s / unit)))
+            top = max(1.0, norm2(unit * y) / norm2(s / unit))
             r = unit * r
         return abs(slope) * CAP * top >= float(r.dot(r))
 
@@ -123,7 +122,7 @@ class Model:
     def top(self) -> float:
         """The largest entry of B, in size."""
         entries = self.B.reshape(-1) if self.inverse is None else self.diagonal  # which has the largest then
-        return abs(float(entries[idamax(entries)]))
+        return largest(entries)
 
     @cached_property
     def units(self) -> Vector | None:
@@ -150,7 +149,7 @@ class Model:
             diagonal = np.abs(self.diagonal)
             self.fresh, typical = False, float(np.median(diagonal))
             alike = float(diagonal.max()) <= SPREAD * float(diagonal.min())
-            if alike and float(np.linalg.norm(y - typical * s)) < 0.8 * float(np.linalg.norm(r)):
+            if alike and norm2(y - typical * s) < 0.8 * norm2(r):
                 self._even(typical)
                 r = y - typical * s
         return r

@@ -32,6 +32,7 @@ class Point:
     """Whether differences whose steps fit each variable and the noise were tried there."""
     foreseen: bool = False
     """Whether the gradient is what the model says, and small enough to ask for a certificate."""
+    _fineness: tuple[Vector | None, float] = (None, 0.0)
 
     @property
     def known(self) -> bool:
@@ -53,6 +54,13 @@ class Point:
     def scale(self) -> Vector:
         """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
         return np.maximum(np.abs(self.y), 1.0)
+
+    @property
+    def fineness(self) -> float:
+        """|1 / h|, reckoned once for each h."""
+        if self._fineness[0] is not self.h:
+            self._fineness = self.h, norm2(1 / self.h)
+        return self._fineness[1]
 
     @property
     def steepness(self) -> float:

@@ -101,7 +101,7 @@ class Region:
         shorter = p.f
         for _ in range(doublings):
             s = ask.host(p.y + 2 * tried.s) - p.y
-            if float(np.linalg.norm(s / p.scale)) > self.longest:
+            if norm2(s / p.scale) > self.longest:
                 return tried
             further = ask.value(p.y + s)
             if not further - p.f <= 1.5 * (tried.f - p.f):
