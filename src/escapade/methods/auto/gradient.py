@@ -43,6 +43,11 @@ class Differences:
         return int(self.x.shape[0])
 
     @cached_property
+    def _native(self) -> bool:
+        """Whether the user's kind of array is that of the host."""
+        return type(self.x) is np.ndarray and self.x.dtype == np.float64
+
+    @cached_property
     def ones(self) -> Vector:
         """The units of the variables."""
         return np.ones(self.d)
@@ -64,11 +69,11 @@ class Differences:
 
     def array(self, y: Vector) -> Array:
         """A host point as the user's kind of array."""
-        return like(y, self.x)
+        return y if self._native else like(y, self.x)
 
     def host(self, y: Vector) -> Vector:
         """The nearest point that the dtype can hold."""
-        return to_numpy(self.array(y)).astype(np.float64, copy=False)
+        return y if self._native else to_numpy(self.array(y)).astype(np.float64, copy=False)
 
     def eta(self, value: float) -> float:
         """How wrong a value of this size can be."""
