@@ -85,7 +85,7 @@ class Oracle:
     batch: Batch | None = None
     pinned: bool = False
     unit: Array = None
-    _views: dict[str, Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _views: dict[tuple[str, bool], Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -115,13 +115,11 @@ class Oracle:
 
     def tagged(self, purpose: str, *, pin: bool = False) -> Oracle:
         """The same oracle, counting under another purpose; a pinned purpose stays, whatever is asked of the view."""
-        if pin:
-            return self if self.pinned else dataclasses.replace(self, purpose=purpose, pinned=True)
-        if self.pinned or purpose == self.purpose:
+        if self.pinned or (purpose == self.purpose and not pin):
             return self
-        if purpose not in self._views:  # asked for many times
-            self._views[purpose] = dataclasses.replace(self, purpose=purpose)
-        return self._views[purpose]
+        if (purpose, pin) not in self._views:  # most are asked for many times
+            self._views[purpose, pin] = dataclasses.replace(self, purpose=purpose, pinned=pin)
+        return self._views[purpose, pin]
 
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
@@ -139,10 +137,9 @@ class Oracle:
             raise MissingCapability("this function has no samples: pass samples=n or samples='stream'")
         if size < 1:
             raise InvalidSetting(f"a batch of size {size} must hold at least one sample")
-        if self.samples == "stream":
-            return Batch(rng.integers(0, 2**63 - 1, size=size, dtype=np.int64))
-        if replace:
-            return Batch(rng.integers(0, self.samples, size=size, dtype=np.int64))
+        if replace or self.samples == "stream":
+            most = 2**63 - 1 if self.samples == "stream" else self.samples
+            return Batch(rng.integers(0, most, size=size, dtype=np.int64))
         if size >= self.samples:
             return self.everything()
         return Batch(np.sort(rng.choice(self.samples, size=size, replace=False)).astype(np.int64))
@@ -197,10 +194,7 @@ class Oracle:
 
     @property
     def best(self) -> tuple[Array, float | None]:
-        """The best point evaluated so far and its value; (None, None) before the first.
-
-        For a sampled function, values of different batches do not compare, and the best is not kept.
-        """
+        """The best point so far and its value; (None, None) before the first, or if values are of many batches."""
         engine = self._engine
         return (engine.best_x, None if engine.best_x is None else engine.best_fun)
 
@@ -278,14 +272,11 @@ class Oracle:
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
-        engine, batch = self._engine, () if self.batch is None else (self.batch.ids,)
-        asked = engine.evaluate, stencil, span, batch, engine.failures, self._book
+        engine, journal = self._engine, self._engine.journal
+        what = stencil, span, () if self.batch is None else (self.batch.ids,)
+        ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
         try:
-            if engine.journal is None:
-                values, precision, lost = checked_values(*asked)
-            else:
-                ask = partial(checked_values, *asked)
-                values, precision, lost = engine.journal.block(self.purpose, stencil, span, batch, engine.ledger, ask)
+            values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
         except EvaluationFailed as error:
             raise self._with_best(error) from error.__cause__
         engine.precision = max(engine.precision, precision)
