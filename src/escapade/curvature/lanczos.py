@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimators.hessian_vector import Order, Products
+from .._words import counted
+from ..estimators.hessian_vector import KIND, Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import ANYWHERE, SOFTEST, Finder, Finding
 from .process import Process
@@ -107,7 +108,7 @@ class _Attempt:
         enough, more = limits.threshold(r), r > 1
         if len(first.alpha) <= CHEAP:
             r = max(r, 2)  # a spectrum this simple makes a second start cheap: one for good measure, if one will do
-        lowest, level = first, first.shown(enough) or 0.0
+        tried, level = [first], first.shown(enough) or 0.0
         for q in self.starts[1:r]:
             process = Process(self.products, finder.delta, q)
             suspect = self._advance(process, error, enough)
@@ -121,8 +122,8 @@ class _Attempt:
             if above is None or above < 0:
                 return self._stuck(process, noise, error, limits)
             level = min(level, above)
-            lowest = min(lowest, process, key=lambda one: one.lowest()[1])
-        return self._certified(lowest, level, r, error)
+            tried.append(process)
+        return self._certified(tried, level, error)
 
     def _hidden(self, process: Process) -> bool:
         """Whether f is another function within the steps of the product that the inequality of a start hangs on."""
@@ -152,9 +153,9 @@ class _Attempt:
                 extra -= 1
         return None
 
-    def _certified(self, process: Process, level: float, r: int, error: float) -> tuple[Finding, str]:
+    def _certified(self, tried: list[Process], level: float, error: float) -> tuple[Finding, str]:
         finder, products = self.finder, self.products
-        v, _ = process.lowest()
+        v, _ = min((one.lowest() for one in tried), key=lambda seen: seen[1])
         below = finder.confirm(products.here, v, products.shift, "the lowest Ritz vector")
         if below.found:
             return below, ""
@@ -162,10 +163,8 @@ class _Attempt:
         lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
         if lower > min(products.lowest, below.curvature.upper):
             return finder.undecided("the curvature along a direction contradicts the products"), ""  # unlucky starts
-        reason = (
-            f"{len(process.alpha)} products of order {products.order} from {r} start{'s' if r > 1 else ''}, "
-            f"product error at most {error:.2g}"
-        )
+        many = f"{sum(len(one.alpha) for one in tried)} {KIND[products.order]} products"
+        reason = f"{many} from {counted(len(tried), 'start')}, product error at most {error:.2g}"
         interval = Interval(lower, below.curvature.upper)
         return replace(finder.certified(interval, reason, v), third=products.third), ""
 
