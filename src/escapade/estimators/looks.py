@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import epsilon, to_numpy
+from .._array import epsilon, norm2, to_numpy
 from ..oracle import few_axes
 from .rows import Rows, Vector
 
@@ -59,13 +59,13 @@ class Looks(Rows):
         curvature = np.abs(self.diagonal()[0]) + self.curvtol
         order, groups = rng.permutation(self.d), -(-self.d // GROUP)
         if self.d == 1 or float(curvature.max()) <= 2 * float(curvature.min()):
-            groups = 0
-        which, lengths = np.zeros((groups, GROUP), dtype=np.int64), np.zeros((groups, GROUP))
-        for row, (i, length) in enumerate(zip(which, lengths, strict=True)):
-            own = order[row::groups]
-            i[: len(own)] = own
-            length[: len(own)] = signs[own] * np.sqrt(curvature[own].min() / curvature[own])
-        return which, lengths
+            return np.zeros((0, GROUP), dtype=np.int64), np.zeros((0, GROUP))
+        places = np.full(groups * GROUP, self.d)  # those beyond the last coordinate stay empty
+        places[: self.d] = order
+        which = places.reshape(GROUP, groups).T
+        own = np.append(curvature, np.inf)[which]
+        lengths = np.append(signs, 0.0)[which] * np.sqrt(own.min(axis=1, keepdims=True) / own)
+        return np.where(which < self.d, which, 0), lengths
 
     def steady(self, v: Vector, factor: float = 1.0, order: int = 2) -> tuple[bool, float, float]:
         """Whether the curvature along v is the same on much shorter steps, the third derivative along v, and a number
@@ -76,8 +76,8 @@ class Looks(Rows):
 
         Queries: 8
         """
-        v = v / float(np.linalg.norm(v))
-        length = factor * float(np.sqrt(len(v))) / float(np.linalg.norm(v / self.steps))
+        v = v / norm2(v)
+        length = factor * float(np.sqrt(len(v))) / norm2(v / self.steps)
         t = length * np.array([min(float(self._shorter(np.asarray(length))), 0.7 * SHORTER), SHORTER, 1.0, 2.0])
         up, down = self.f.tagged("check")(self.around(np.outer((*t, *-t), v))).reshape(2, 4)
         *short, long, longer = (up + down - 2 * self.f0) / t**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -141,10 +142,15 @@ class Neighbourhood(Looks):
             self._unit = self._unit or self._plateau(seen, floor)
         if self._unit:
             return Noise(self._unit, "rounding")
-        table = noise_.table_estimate(self._table)
+        table = self._table_noise
         if table is not None and noise_.SAFETY * table > (floor if auto else 4 * floor) and not self._fades(table):
             return Noise(noise_.SAFETY * table, "estimated")
         return Noise(floor, "rounding")
+
+    @cached_property
+    def _table_noise(self) -> float | None:
+        """What the table alone says."""
+        return noise_.table_estimate(self._table)
 
     def _fades(self, noise: float) -> bool:
         """Whether values much closer together vary as smoothly as rounding lets them: the noise is structure of f."""

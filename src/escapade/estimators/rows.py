@@ -99,7 +99,7 @@ class Rows:
         if missing:
             stencils = [axes(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
-            self._rows.update(zip(missing, np.split(values, len(missing)), strict=True))
+            self._rows.update(zip(missing, values.reshape(len(missing), -1), strict=True))
 
     def pairs(self, *factors: float) -> list[Vector]:
         """f(x + k (steps_i e_i + steps_j e_j)) for all i < j and each of these factors k; those not known yet are taken
@@ -111,7 +111,7 @@ class Rows:
         if missing:
             stencils = [pairs(self.x, like(k * self.steps * self.unit, self.x), 1.0) for k in missing]
             values = self.f.tagged("curvature")(sum(stencils[1:], start=stencils[0]))
-            self._pairs.update(zip(missing, np.split(values, len(missing)), strict=True))
+            self._pairs.update(zip(missing, values.reshape(len(missing), -1), strict=True))
         return [self._pairs[k] for k in factors]
 
     def take_usual_rows(self) -> None:
