@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,12 @@ class Multistart:
     def rounds_alone(self) -> int:
         """Rounds of all runs, had they been made one after another."""
         return sum(run.nrounds for run in self.runs)
+
+    def to_json(self, **options: Any) -> str:
+        """Every run, its history included, and what they cost together, as JSON."""
+        together = {"ranking": self.ranking, "nfev": self.nfev, "ncalls": self.ncalls, "rounds": self.rounds}
+        runs = [json.loads(run.to_json()) for run in self.runs]
+        return json.dumps({**together, "interrupted": self.interrupted, "runs": runs}, **options)
 
     def __len__(self) -> int:
         return len(self.runs)

@@ -1,5 +1,6 @@
 """Runs in lockstep: each bit for bit what it is alone, one evaluation a round for all, failures to whose they are."""
 
+import json
 import os
 import signal
 import threading
@@ -102,6 +103,17 @@ def test_runs_in_lockstep_share_a_pool(tmp_path):
     again = escapade.multistart(slow, starts(), rng=5, **options)
     assert again.ncalls == 0
     assert all(map(same, again.runs, together.runs))
+
+
+def test_all_of_it_can_be_written_down():
+    together = escapade.multistart(rowwise, starts(), vectorized=True, rng=1)
+    written = json.loads(together.to_json(indent=1))
+    assert written["runs"] == [json.loads(run.to_json()) for run in together.runs]
+    assert written["ranking"] == together.ranking
+    assert [written[name] for name in ("nfev", "ncalls", "rounds")] == [
+        together.nfev, together.ncalls, together.rounds
+    ]
+    assert written["interrupted"] is False
 
 
 def test_the_best_certified_comes_first():

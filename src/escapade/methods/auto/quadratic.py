@@ -106,7 +106,7 @@ def _by_factors(B: Matrix, g: Vector, radius: float, scale: Vector, shift: float
     few, weight, low, high = len(g) < MANY, 1 / scale**2, 0.0, math.inf
     for _ in range(TRIES):
         shifted = B.copy()
-        shifted.flat[:: len(g) + 1] += shift * weight
+        shifted.reshape(-1)[:: len(g) + 1] += shift * weight
         L, s, failed = dposv(shifted.T, -g, lower=1, overwrite_a=1)  # symmetric, and its transpose as LAPACK likes it
         length = math.inf if failed else norm2(s / scale)
         over = length / radius - 1
