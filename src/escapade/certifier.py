@@ -13,7 +13,7 @@ import numpy as np
 from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
-from .curvature.finding import blank
+from .curvature.finding import ANYWHERE, blank
 from .curvature.newton import newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
@@ -22,6 +22,9 @@ from .oracle import Oracle
 
 RHO_SAFETY = 3.0
 """The largest third derivative seen is multiplied by this before "minimum" is said."""
+
+JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
+SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
 
 REACH = 1000.0
 """A tolerance of more than so many times the one asked for is not worth suggesting."""
@@ -144,7 +147,7 @@ class Certifier:
         gradient = Interval(max(0.0, size - error), size + error)
         rho = self._rho(here, [])
         try:
-            finding = self._look(here, gradient, rng)
+            finding = self._even(here, self._look(here, gradient, rng))
             if finding.certified:
                 looked = [g / size] if size > 0 else []
                 if finding.lowest is not None and finding.third == 0.0:  # else it has been looked at
@@ -153,6 +156,16 @@ class Certifier:
         except BudgetExhausted as stop:
             finding = _undecided(str(stop))
         return gradient, finding, rho
+
+    def _even(self, here: Neighbourhood, finding: Finding) -> Finding:
+        """The finding, as far as a jump of the curvature at x leaves it: differences on both sides do not show one."""
+        jump = 1.2 * max(here.jumps)
+        if not finding.certified or jump == 0.0:
+            return finding
+        lower, upper = finding.curvature.lower - jump, finding.curvature.upper
+        if lower >= -self.curvtol:
+            return replace(finding, curvature=Interval(lower, upper))
+        return _undecided(JUMPS, Interval(-math.inf, upper))
 
     def _rho(self, here: Neighbourhood, directions: list[Vector], third: float = 0.0) -> Trusted:
         """The rho given, or the largest third derivative seen along the coordinates, these directions and in products,
@@ -192,7 +205,7 @@ class Certifier:
             if curvature.lower > 0 and rho * gradient.upper < curvature.lower**2 / 2:
                 verdict, radius = "minimum", 2 * gradient.upper / curvature.lower  # rho is a guess: twice |g| / lambda
         else:
-            remedy = self._remedy(gradient, curvature)
+            remedy = SMOOTHER if finding.reason == JUMPS else self._remedy(gradient, curvature)
         return Certificate(
             verdict=verdict,
             gradient=gradient,
@@ -269,5 +282,5 @@ class Certifier:
         return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale, noise=self.noise)
 
 
-def _undecided(reason: str) -> Finding:
-    return Finding(Outcome.UNDECIDED, reason=reason)
+def _undecided(reason: str, curvature: Interval = ANYWHERE) -> Finding:
+    return Finding(Outcome.UNDECIDED, curvature=curvature, reason=reason)

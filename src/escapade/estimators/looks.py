@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,20 @@ SHORTER = 0.11
 """What a step is shortened to, at most, to see whether f looks the same there: as short as noise and x allow."""
 
 
+HALF, TWICE = 0.45, 2
+"""Where so many of the random vectors are looked at once more, between their ends and the shorter steps."""
+
+JUMP_SAFETY = 2.0
+"""How much larger a jump of the curvature may be than two random vectors show it."""
+
+
+@dataclass
 class Looks(Rows):
     """Rows, and looks at f that tell whether its structure lies below their steps."""
+
+    jumps: tuple[float, float] = (0.0, 0.0)
+    """How much the curvature of f is another, at x, on one side and on the other than on both together, as far as that
+    shows along all coordinates, and along random vectors: 0 if f is smooth."""
 
     def _consistent(self, rng: np.random.Generator) -> bool:
         """Whether much shorter steps tell the same story, along four random sign vectors.
@@ -25,19 +39,22 @@ class Looks(Rows):
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
         be the gradient's, and the even part must scale with the square of the length.
 
-        Queries: 16, and 4 for every 8 coordinates if their curvatures differ
+        Queries: 20, and 4 for every 8 coordinates if their curvatures differ
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         which, lengths = self._groups(signs[0], rng)
         squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
         ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
         times = np.stack([ratios, -ratios, np.ones(len(ratios)), -np.ones(len(ratios))], axis=1)
-        stencil = self.around((times[:4, :, None] * signs[:, None, :]).reshape(-1, self.d))
+        stencil = self.around(HALF * np.concatenate([signs[:TWICE], -signs[:TWICE]]))
+        stencil = stencil + self.around((times[:4, :, None] * signs[:, None, :]).reshape(-1, self.d))
         if len(which):
             which4 = np.repeat(which, 4, axis=0)
             far = times[4:].reshape(-1, 1) * lengths.repeat(4, axis=0)
             stencil = stencil + few_axes(self.x, which4, far * self.unit[which4])
-        values = self.f.tagged("check")(stencil).reshape(-1, 4)
+        half, rest = np.split(self.f.tagged("check")(stencil), [2 * TWICE])
+        values = rest.reshape(-1, 4)
+        self.jumps = self.jumps[0], self._jump(ratios[:TWICE], values[:TWICE], half.reshape(2, TWICE))
         if np.all(values == self.f0):  # not even the unit in which f is given shows over these steps
             return False
         (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
@@ -54,6 +71,19 @@ class Looks(Rows):
         tolerance, off = share[0] * np.abs(longer) + share[1] * self.curvtol * squares + blur, np.abs(even - longer)
         tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
         return not np.any(off > tolerance)
+
+    def _jump(self, ratios: Vector, values: Vector, half: Vector) -> float:
+        """How much the curvature at x is another on one side, along the vectors looked at three times.
+
+        Along each, the odd part of f over the length t is g + j t + T t^2, with a j of 0 if f is smooth. So much of it
+        counts as a fifth derivative as large as the third would not explain, nor noise.
+        """
+        (a, b, c, e), (up, down) = values.T, half
+        odd = (a - b) / (2 * ratios), (up - down) / (2 * HALF), (c - e) / 2
+        near, far = (odd[1] - odd[0]) / (HALF - ratios), (odd[2] - odd[1]) / (1 - HALF)
+        third = (far - near) / (1 - ratios)
+        leap = np.abs(near - third * (ratios + HALF)) - np.abs(third) / 2 - 8 * self.noise.norm(1) / ratios
+        return 2 * JUMP_SAFETY * max(float(np.max(leap)), 0.0) / float(np.min(self.steps)) ** 2
 
     def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that

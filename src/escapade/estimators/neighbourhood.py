@@ -65,7 +65,7 @@ class Neighbourhood(Looks):
         much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
         changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 26, or 4*d + 17 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
+        Queries: 3*d + 30, or 4*d + 21 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
         18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
         """
         noise_.check_noise(noise)
@@ -81,7 +81,7 @@ class Neighbourhood(Looks):
                 here._close = noise_.table(look, x, unit, f0, rng, here._closer)
                 if len(np.unique(here._close)) > ALIKE:
                     break
-        here._settle_steps(known, rng, auto=noise == "auto")
+        lost = here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
         for _ in range(CUTS):
             here._facts = {}
@@ -92,14 +92,20 @@ class Neighbourhood(Looks):
         else:
             here._facts = {}
             here.rough = not here._consistent(rng)
+            if here.rough and isinstance(lost, MissingValue):  # the steps were cut to nothing
+                raise lost
         return here
 
-    def _settle_steps(self, known: Noise | None, rng: np.random.Generator, *, auto: bool) -> None:
+    def _settle_steps(
+        self, known: Noise | None, rng: np.random.Generator, *, auto: bool
+    ) -> NonFiniteValue | None:
         """Steps that fit the noise, and a noise that fits the values seen on them.
 
-        Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
+        Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut,
+        and the last such error is returned.
         """
-        stretch, lost = np.ones(self.d), None
+        stretch = np.ones(self.d)
+        lost: NonFiniteValue | None = None
         self.noise = self._seen_noise(known, auto=auto)
         most = power_of_two(longest(self.x, self.unit))
         for last in (*(False for _ in range(11)), True):
@@ -130,8 +136,9 @@ class Neighbourhood(Looks):
                 continue
             before, self.noise = self.noise, self._seen_noise(known, auto=auto)
             if self.noise.level <= 16 * before.level:
-                return
+                break
             stretch = np.minimum(stretch, 1.0)
+        return lost
 
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
         seen = np.concatenate([self._table, *self._rows.values()])
@@ -187,14 +194,20 @@ class Neighbourhood(Looks):
         """Cut the step of every coordinate whose second differences disagree at two steps.
 
         A coordinate on a shorter scale than its step shows truncation; cutting by 4 divides it by 16 and
-        multiplies the noise by 16, which is done only while noise stays small beside what is measured.
+        multiplies the noise by 16, which is done only while noise stays small beside what is measured. Where
+        they disagree as much however short the step is, the curvature jumps at x.
         """
-        for _ in range(8):
+        before = np.full(self.d, np.inf)
+        for last in (*(False for _ in range(8)), True):
             reference = np.abs(self.second_differences()) + self.curvtol * self.steps**2
-            room = 64 * self.noise.level <= 0.003 * reference
-            which = np.flatnonzero((self.uneven() > 0.05 * reference + 8 * self.noise.level) & room)
-            if len(which) == 0:
+            room, uneven = 64 * self.noise.level <= 0.003 * reference, self.uneven()
+            far = uneven > 0.05 * reference + 8 * self.noise.level
+            which = np.flatnonzero(far & room)
+            if last or len(which) == 0:
+                jumps = (uneven / self.steps**2)[far & (uneven > 0.5 * before * reference)]
+                self.jumps = float(np.sum(jumps)), 0.0  # they may be parts of one
                 return
+            before[which] = (uneven / reference)[which]
             self.steps[which] /= 4
             stencils = [some_axes(self.x, like(k * self.steps * self.unit, self.x), which) for k in self._rows]
             values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
