@@ -24,7 +24,14 @@ SPACING = 0.1837
 """Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
 
 TOLD = 4
-"""So many differences that are multiples of the least one tell that values have a unit."""
+"""So many differences that are multiples of the least one, or of a part of it, tell that values have a unit."""
+
+PARTS, SOME = 64, 48
+"""The smallest part of the least difference that is tried as a unit, and how many values are looked at: a table and
+some of the rows, for a table alone may be a parabola, and rows a few multiples of one curvature."""
+
+DIGITS = range(13)
+"""Decimals, and digits after the first, that values may have been printed with."""
 
 CLOSER = (1e-3, 1 / 32)
 """Values this much closer together show the same noise, but not the same structure of f; the second where the first are
@@ -72,21 +79,41 @@ def rounding(x: Array, magnitude: float, precision: float = 0.0) -> float:
 
 
 def quantum(values: NDArray[np.float64], floor: float) -> float | None:
-    """The unit of which all differences of these values are multiples, if they are and it is well above `floor`.
+    """The unit in which these values are given, if there is one well above `floor`.
 
-    A function that rounds its result, or passes it through a shorter float, shows that unit and not a noise.
+    A function that rounds its result, prints it, or passes it through a shorter float, shows that unit and not a noise.
     """
-    gaps = np.diff(np.unique(values))
+    several = np.unique(values[:SOME])
+    return _printed(several, floor) or _divisor(np.diff(several), floor)
+
+
+def _printed(values: NDArray[np.float64], floor: float) -> float | None:
+    """The last place of values that are all floats of 32 bits, or all have a few decimals, or a few digits."""
+    if len(values) <= TOLD:
+        return None
+    top, numbers = float(np.max(np.abs(values))), values.tolist()
+    with np.errstate(over="ignore"):
+        if top * 2.0**-23 > 8 * floor and np.array_equal(values.astype(np.float32), values):
+            return top * 2.0**-23
+    tens = math.floor(math.log10(top)) + 1
+    for kind, unit in (*((f".{k}f", 10.0**-k) for k in DIGITS), *((f".{k}e", 10.0 ** (tens - k - 1)) for k in DIGITS)):
+        if unit > 8 * floor and all(float(format(v, kind)) == v for v in (numbers[len(numbers) // 2], *numbers)):
+            return unit
+    return None
+
+
+def _divisor(gaps: NDArray[np.float64], floor: float) -> float | None:
+    """The largest number, well above `floor`, of which all gaps are multiples, if these are enough to tell."""
     gaps = gaps[gaps > 8 * floor]
     if len(gaps) < 3:
         return None
-    for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
-        count = part * gaps / np.min(gaps)
-        count = count[count < 1e4]
-        whole = np.abs(count - np.round(count)) <= 0.01
-        if np.all(whole) and len(count) > TOLD:  # a few may be whole by chance
-            return float(np.min(gaps))
-    return None
+    least = float(np.min(gaps))
+    parts = np.arange(1, min(PARTS, max(4, int(least / (64 * floor)))) + 1)
+    count = parts[:, None] * (gaps / least)
+    near = count < 1e4
+    whole = np.all((np.abs(count - np.round(count)) <= 0.01) | ~near, axis=1) & (np.sum(near, axis=1) > TOLD)
+    # Of a few parts, the least gap itself: the spacing of floats halves where a power of two is crossed.
+    return least * min(1.0, 4 / float(parts[np.argmax(whole)])) if np.any(whole) else None
 
 
 def table_estimate(values: NDArray[np.float64]) -> float | None:

@@ -147,9 +147,13 @@ class Rows:
             same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
             self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1)
         try:
-            return self._fitted[1].gradient(rho)
+            finer, blur = self._fitted[1].gradient(rho)
         except BudgetExhausted:  # what is known will have to do
             return g, error[0] + error[1]
+        off = norm2(finer - g)
+        if off > 4 * (error[0] + error[1]):  # neither is believed: shorter steps may be below the unit f is given in
+            return g, error[0] + error[1] + off
+        return finer, blur
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""

@@ -199,7 +199,7 @@ class Informed(Finder):
     def _dense_next(self, products: Shaped) -> bool:
         """Whether all second differences are asked for where these products do not decide."""
         exact = products.error == math.inf or products.error < EXACT * self.delta
-        return products.here.d <= SMALL[exact]
+        return products.here.d <= SMALL[bool(exact)]
 
     def _softest(self, products: Shaped, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
