@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class Looks(Rows):
     jumps: tuple[float, float] = (0.0, 0.0)
     """How much the curvature of f is another, at x, on one side and on the other than on both together, as far as that
     shows along all coordinates, and along random vectors: 0 if f is smooth."""
+    _together: Vector = field(default_factory=lambda: np.zeros(0))
+    """Values where all coordinates moved at once, because none alone changed f."""
 
     def _consistent(self, rng: np.random.Generator) -> bool:
         """Whether much shorter steps tell the same story, along four random sign vectors.
@@ -135,7 +137,8 @@ class Looks(Rows):
         """
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         ways = (np.array([1.0, 0.5, 0.25])[:, None] * signs[:, None, :]).reshape(-1, self.d)
-        change = self.f.tagged("check")(self.around(ways)).reshape(4, 3) - self.f0
+        self._together = self.f.tagged("check")(self.around(ways))
+        change = self._together.reshape(4, 3) - self.f0
         whole, half, quarter = change.T
         fourth = 4 / 3 * (whole - 4 * half)
         foreseen = (whole - fourth) / 16 + fourth / 256

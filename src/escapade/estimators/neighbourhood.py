@@ -141,7 +141,7 @@ class Neighbourhood(Looks):
         return lost
 
     def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
-        seen = np.concatenate([self._table, *self._rows.values()])
+        seen = np.concatenate([self._table, self._together, *self._rows.values()])
         floor = noise_.rounding(self.x, float(np.max(np.abs(seen))), self.f.precision)
         if known is not None:
             return known if known.level > floor else Noise(floor, "rounding")

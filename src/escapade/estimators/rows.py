@@ -23,6 +23,9 @@ from .steps import LONGEST, RESOLVED, TRUNCATION_SAFETY, power_of_two, shortest
 
 Vector = NDArray[np.float64]
 
+BEYOND = 0.25
+"""Second differences that change by more, relatively, when their steps are doubled are beyond the scale of f."""
+
 Reckon = TypeVar("Reckon", bound=Callable[..., Any])
 
 
@@ -134,7 +137,7 @@ class Rows:
         h, third = self.steps, self.third_differences()
         g: Vector = (self.row(1.0) - self.row(-1.0)) / (2 * h)
         if rho is None:  # wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x
-            g, truncation = g - third / (6 * h), np.abs(third) / (3 * h)
+            g, truncation = g - third / (6 * h), np.abs(third) / (3 * h) + self._beyond() / h
         else:
             truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
@@ -154,6 +157,15 @@ class Rows:
         if off > 4 * (error[0] + error[1]):  # neither is believed: shorter steps may be below the unit f is given in
             return g, error[0] + error[1] + off
         return finer, blur
+
+    def _beyond(self) -> Any:
+        """What second differences change by over long steps, where that is so much of them that the first terms of a
+        series tell nothing of the rest; else 0."""
+        if not self.both:
+            return 0.0
+        uneven = self.uneven()
+        much = BEYOND * (np.abs(self.second_differences()) + self.curvtol * self.steps**2) + 8 * self.noise.level
+        return np.where(uneven > much, uneven, 0.0)
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""
