@@ -355,3 +355,100 @@ def test_a_dent_is_not_taken_for_noise_where_f_is_large(offset, width):
 
         verdict = certify(fun, np.zeros(2), gtol=1e-4, curvtol=1e-2, rng=seed, vectorized=True).verdict
         assert verdict in ("saddle", "undecided")
+
+
+def saddle_of_two(x):
+    """Curvatures -0.05 and 0.5, along the diagonals."""
+    return -0.0125 * (x[0] + x[1]) ** 2 + 0.125 * (x[0] - x[1]) ** 2
+
+
+ROUNDED = {
+    "12 decimals": lambda v: round(v, 12),
+    "10 decimals": lambda v: round(v, 10),
+    "a unit of its own": lambda v: np.floor(v / 1.0753e-11) * 1.0753e-11,
+    "9 digits": lambda v: float(f"{1 + v:.8e}"),
+    "float32": lambda v: float(np.float32(v)),
+}
+
+
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_a_saddle_behind_rounded_values(kind):
+    """One in fifteen was certified: steps were cut until nothing changed, and nothing was taken for no curvature."""
+    for seed in range(60):
+        verdict = certify(lambda x: ROUNDED[kind](float(saddle_of_two(x))), np.zeros(2), rng=seed).verdict
+        assert verdict in ("saddle", "undecided")
+
+
+@pytest.mark.parametrize("kind", ["{:.6e}", "{:.6f}", "{:.10f}"])
+@pytest.mark.parametrize("x", [[0.7], [-0.25], [1.0, 1.1]])
+def test_the_gradient_of_printed_values(kind, x):
+    """It was shown to be zero: finer rows lay below the last digit."""
+    x = np.asarray(x)
+    for seed in range(10):
+        c = certify(lambda z: float(kind.format(0.5 * float(z @ z) + 0.1)), x, rng=seed)
+        assert c.verdict in ("not stationary", "undecided")
+        assert c.gradient.lower <= np.linalg.norm(x) <= c.gradient.upper
+
+
+def test_a_run_on_printed_values_ends_where_the_gradient_is_small():
+    """Three in five ended elsewhere, and said otherwise."""
+    for seed in range(20):
+        result = minimize(lambda x: float(f"{0.5 * x[0] ** 2 + 0.1:.6e}"), [-0.5], rng=seed)
+        assert not result.success or abs(result.x[0]) <= 1e-4
+
+
+def test_a_product_that_is_rounded_has_a_saddle_at_zero():
+    """No coordinate alone changes it, and the steps on which all together do were cut again."""
+    def fun(x):
+        return round(0.5 * (x[0] * x[1] - 0.85) ** 2, 6)
+
+    for seed in range(10):
+        assert certify(fun, np.zeros(2), rng=seed).verdict == "saddle"
+        assert abs(np.prod(minimize(fun, np.zeros(2), rng=seed).x)) > 0.8
+
+
+def hinge(t):
+    return max(float(t), 0.0) ** 2
+
+
+def turned(d, *, axis):
+    w = np.eye(1, d)[0] if axis else np.random.default_rng(d).standard_normal(d)
+    return w / np.linalg.norm(w)
+
+
+@pytest.mark.parametrize("axis", [True, False])
+@pytest.mark.parametrize("d", [2, 10, 40])
+@pytest.mark.parametrize(("up", "down", "at"), [(2.0, 1.0, 0.0), (10.0, 2.0, 0.0), (2.0, 1.0, 1e-9)])
+def test_a_fall_on_one_side_of_a_jump_of_the_curvature(d, axis, up, down, at):
+    """All were certified: differences on both sides see the mean of two curvatures, one of them down."""
+    w = turned(d, axis=axis)
+
+    def fun(x):
+        t = float(w @ x)
+        return 1 + up * hinge(t - at) - down * hinge(at - t) + float(x @ x) - t**2
+
+    for seed in range(5):
+        assert certify(fun, np.zeros(d), rng=seed).verdict not in HOLDS
+    assert not minimize(fun, np.zeros(d), rng=0, maxfev=60 * (d + 1)).success
+
+
+def test_a_small_jump_of_the_curvature_costs_no_certificate():
+    """Both sides curve up, by 2 and by 2.1; or by 4 and 1 in one variable."""
+    assert certify(lambda x: float(x @ x) + 0.05 * hinge(x[0]), np.zeros(5), rng=0).verdict == "minimum"
+    assert certify(lambda x: 2 * hinge(x[0]) + 0.5 * hinge(-x[0]), np.zeros(1), rng=0).verdict == "minimum"
+
+
+def test_noise_that_asks_for_steps_beyond_the_scale_of_f_makes_no_slope():
+    """The minimum of a sum of four bells was "not stationary", always."""
+    A, a, b, c = (-2, -1, -1.7, 0.15), (-1, -1, -6.5, 0.7), (0, 0, 11, 0.6), (-10, -10, -6.5, 0.7)
+    u, v = (1, 0, -0.5, -1), (0, 0.5, 1.5, 1)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+
+        def fun(x, rng=rng):
+            p, q = x[0] - np.array(u), x[1] - np.array(v)
+            bells = np.array(A) * np.exp(np.array(a) * p**2 + np.array(b) * p * q + np.array(c) * q**2)
+            return float(bells.sum()) + 1e-3 * rng.standard_normal()
+
+        found = certify(fun, [0.62349941, 0.02803776], noise=1e-3, gtol=1e-2, curvtol=0.1, rng=seed)
+        assert found.verdict != "not stationary"

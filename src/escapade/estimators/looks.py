@@ -85,7 +85,7 @@ class Looks(Rows):
         near, far = (odd[1] - odd[0]) / (HALF - ratios), (odd[2] - odd[1]) / (1 - HALF)
         third = (far - near) / (1 - ratios)
         leap = np.abs(near - third * (ratios + HALF)) - np.abs(third) / 2 - 8 * self.noise.norm(1) / ratios
-        return 2 * JUMP_SAFETY * max(float(np.max(leap)), 0.0) / float(np.min(self.steps)) ** 2
+        return 2 * min(JUMP_SAFETY, self.d) * max(float(np.max(leap)), 0.0) / float(np.min(self.steps)) ** 2
 
     def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that
