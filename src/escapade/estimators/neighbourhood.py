@@ -205,7 +205,7 @@ class Neighbourhood(Looks):
             which = np.flatnonzero(far & room)
             if last or len(which) == 0:
                 jumps = (uneven / self.steps**2)[far & (uneven > 0.5 * before * reference)]
-                self.jumps = float(np.sum(jumps)), 0.0  # they may be parts of one
+                self.jumps = (self.far + 1) / 3 * float(np.sum(jumps)), 0.0  # they may be parts of one
                 return
             before[which] = (uneven / reference)[which]
             self.steps[which] /= 4

@@ -136,8 +136,8 @@ class Rows:
         """
         h, third = self.steps, self.third_differences()
         g: Vector = (self.row(1.0) - self.row(-1.0)) / (2 * h)
-        if rho is None:  # wrong by O(h^3) where f is smooth, and by third / 3h where its curvature jumps at x
-            g, truncation = g - third / (6 * h), np.abs(third) / (3 * h) + self._beyond() / h
+        if rho is None:  # wrong by O(h^3) where f is smooth, by far times the correction where its curvature jumps at x
+            g, truncation = g - third / (6 * h), self.far * np.abs(third) / (6 * h) + self._beyond() / h
         else:
             truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
