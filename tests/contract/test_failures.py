@@ -225,6 +225,25 @@ def test_no_more_is_delivered_than_the_budget(name, policy):
         assert math.isfinite(result.fun) or result.nfev == 0 or name in SAMPLED
 
 
+@pytest.mark.parametrize("what", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("prefer", ["queries", "rounds"])
+@pytest.mark.parametrize("last", [1, 2, 20, 36, 60])
+def test_nothing_that_was_paid_for_before_a_failure_is_lost(what, prefer, last):
+    calls, seen = 0, []
+
+    def valley(x):
+        nonlocal calls
+        calls += 1
+        if calls > last:
+            raise what
+        seen.append(float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)))
+        return seen[-1]
+
+    result = escapade.minimize(valley, [-1.2, 1.0, 0.5, 2.0], rng=0, on_error="stop", prefer=prefer)
+    assert result.fun_best == min(seen)
+    assert result.ncalls == calls == last + 1
+
+
 def test_a_run_that_gives_up_keeps_its_best_point():
     fun = Flaky(plain("auto"), raises=0.0, nan=0.0)
 

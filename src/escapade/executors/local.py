@@ -29,7 +29,7 @@ class Evaluate(Protocol):
 
 
 class RowFailure(Exception):
-    """The user's function raised at this row of the block; the cause says what (None: at some row).
+    """The user's function raised at this row of the block, or was interrupted; the cause says what (None: at some row).
 
     `values` are those of the rows before it, where the executor has them.
     """
@@ -65,7 +65,7 @@ class Serial:
                 value = fun(x, *extra) if extra else fun(x)
                 # An array may be overwritten by the next call; a float may not.
                 out.append(value if isinstance(value, float) else copy.copy(value))
-        except Exception as error:
+        except BaseException as error:  # Ctrl-C too: what was paid for is not lost
             raise RowFailure(len(out), out) from error
         return out
 

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -111,15 +112,14 @@ def checked_values(
     """The values at some rows of a stencil as float64, the machine epsilon they came with, and why some are missing.
 
     Missing values are NaN. `book` is told of every point sent. The point of an error is built afresh: the function
-    may have written to the one it was given.
+    may have written to the one it was given. What was seen before an error goes with it, as `seen`.
     """
     rows = span[1] - span[0]
     try:
         raw = evaluate(stencil.rows(*span), batch)
     except RowFailure as failure:
         asked = _Asked(evaluate, stencil, span, batch, failures, book)
-        asked.stopped(list(range(rows)), failure)
-        return asked.all()
+        return asked.all(partial(asked.stopped, list(range(rows)), failure))
     except BaseException:
         book(rows)
         raise
@@ -128,8 +128,7 @@ def checked_values(
     if seen is not None and math.isfinite(seen[0].dot(seen[0])):  # as are all of them; squares of 1e154 are not
         return *seen, ""
     asked = _Asked(evaluate, stencil, span, batch, failures, book)
-    asked.take(range(rows), raw)
-    return asked.all()
+    return asked.all(partial(asked.take, range(rows), raw))
 
 
 def missing_values(stencil: Stencil, values: NDArray[np.float64], why: str) -> MissingValue:
@@ -164,8 +163,18 @@ class _Asked:
     def at(self, row: int) -> Array:
         return self.stencil.rows(self.start + row, self.start + row + 1)[0, :]
 
-    def all(self) -> tuple[NDArray[np.float64], float, str]:
-        """Ask until nothing is left: rows not sent yet, then those to be tried again, then those to be tried alone."""
+    def all(self, begin: Callable[[], None]) -> tuple[NDArray[np.float64], float, str]:
+        """From the first answer on, ask until nothing is left."""
+        try:
+            begin()
+            self._rest()
+        except BaseException as error:
+            vars(error)["seen"] = self.values
+            raise
+        return self.values, self.precision, self.why
+
+    def _rest(self) -> None:
+        """Ask for rows not sent yet, then for those to be tried again, then for those to be tried alone."""
         while self.fresh or self.again or self.alone:
             if self.fresh:
                 rows, self.fresh = self.fresh, []
@@ -184,7 +193,6 @@ class _Asked:
                 raise
             self.book(len(rows))
             self.take(rows, raw)
-        return self.values, self.precision, self.why
 
     def _block(self, rows: list[int]) -> Array:
         parts = [self.stencil.rows(self.start + row, self.start + row + 1) for row in rows]
@@ -202,6 +210,8 @@ class _Asked:
         done = rows[: failure.row] if failure.values is not None else []
         if done:
             self.take(done, failure.values)
+        if isinstance(failure.__cause__, BaseException) and not isinstance(failure.__cause__, Exception):
+            raise failure.__cause__
         self.attempts[rows[failure.row]] += 1
         self.fresh = [row for row in rows if row not in done and row != rows[failure.row]]
         self._failed(rows[failure.row], error)

@@ -28,9 +28,10 @@ from ..errors import (
     OracleError,
     TimeExhausted,
 )
-from ..executors import Evaluate, choose
+from ..executors import choose
 from .arguments import check_arguments
 from .batch import Batch
+from .engine import Engine
 from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
@@ -38,25 +39,6 @@ from .stencil import Stencil, point
 
 BLOCK_BYTES = 1 << 24
 """Points are built in blocks of at most this many bytes (or one point)."""
-
-
-@dataclass
-class _Engine:
-    """What all views of one oracle share."""
-
-    evaluate: Evaluate
-    samples: int | Literal["stream"] | None
-    maxfev: int | None
-    ledger: Ledger = field(default_factory=Ledger)
-    best_x: Array = None
-    best_fun: float = np.inf
-    grad: Callable[..., Any] | None = None
-    deadline: float = np.inf
-    precision: float = 0.0
-    failures: Failures = field(default_factory=Failures)
-    close: Callable[[], None] = lambda: None
-    resent: int = 0
-    journal: Record | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +62,7 @@ class Oracle:
         What to do with points that cannot be evaluated.
     """
 
-    _engine: _Engine
+    _engine: Engine
     purpose: str = "descent"
     batch: Batch | None = None
     pinned: bool = False
@@ -105,7 +87,7 @@ class Oracle:
         samples, maxfev = check_arguments(fun, grad, samples, maxfev)
         args = args if isinstance(args, tuple) else (args,)  # as SciPy does
         executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
-        engine = _Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures())
+        engine = Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures())
         engine.resent = getattr(executor, "resent", 0)
         if executor is not workers:  # what was handed in is not ours to close
             engine.close = getattr(executor, "close", engine.close)
@@ -277,14 +259,15 @@ class Oracle:
         ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
         try:
             values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
-        except EvaluationFailed as error:
-            raise self._with_best(error) from error.__cause__
+        except (EvaluationFailed, KeyboardInterrupt) as error:
+            if keep_best and "seen" in vars(error):  # of the rows before the one that failed
+                engine.keep_best(vars(error)["seen"], stencil, span[0])
+            if isinstance(error, EvaluationFailed):
+                self._with_best(error)
+            raise
         engine.precision = max(engine.precision, precision)
-        if keep_best and not (lost and np.isnan(values).all()):
-            lowest = int(np.nanargmin(values) if lost else values.argmin())
-            if values[lowest] < engine.best_fun:
-                row = stencil.rows(span[0] + lowest, span[0] + lowest + 1)  # the block may have been written to
-                engine.best_fun, engine.best_x = float(values[lowest]), row[0, :]
+        if keep_best:
+            engine.keep_best(values, stencil, span[0])
         return values, lost
 
     def _book(self, rows: int) -> None:
