@@ -55,10 +55,11 @@ class OracleError(EscapadeError):
 class BudgetExhausted(OracleError):
     """A stencil was refused, whole, because its queries would pass the budget."""
 
-    def __init__(self, asked: int, used: int, maxfev: int) -> None:
+    def __init__(self, asked: int, used: int, maxfev: int, reserved: int = 0) -> None:
+        kept = f", and {reserved} kept for the certificate" if reserved else ""
         super().__init__(
             f"{counted(asked, 'more query', 'more queries')} would pass the budget: "
-            f"{used} of maxfev={maxfev} are used; raise maxfev"
+            f"{used} of maxfev={maxfev} are used{kept}; raise maxfev"
         )
         self.asked, self.used, self.maxfev = asked, used, maxfev
 

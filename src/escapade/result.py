@@ -77,8 +77,12 @@ class Result(OptimizeResult):
                 stop = Stop.CERTIFIED
             elif stop in (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED, Stop.NOT_STATIONARY):
                 stop = VERDICTS[certificate.verdict]
+                if stop is Stop.UNDECIDED and f.refused:
+                    stop = Stop.BUDGET
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best
+        if stop is Stop.BUDGET:
+            why = why or str(f.refused or "")
         result = cls()
         result.update(
             x=x,

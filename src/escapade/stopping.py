@@ -26,7 +26,7 @@ class Stop(Enum):
         self.status, self.sentence = status, sentence
 
     CERTIFIED = 0, "A second-order stationary point was certified."
-    BUDGET = 1, "The budget of queries (maxfev) is spent."
+    BUDGET = 1, "The budget of queries (maxfev) ended the run."
     TIME = 2, "The time allowed (maxtime) is over."
     ITERATIONS = 3, "The iterations allowed (maxiter, or the method's own K) are over."
     CALLBACK = 4, "The callback asked to stop."

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array
+from ..errors import BudgetExhausted
 from ..executors import Evaluate
 from .failures import Failures
 from .journal import Record
@@ -24,6 +25,10 @@ class Engine:
     evaluate: Evaluate
     samples: int | Literal["stream"] | None
     maxfev: int | None
+    """Those that may be used now: not the reserved ones."""
+    reserved: int = 0
+    refused: BudgetExhausted | None = None
+    """The last stencil that the budget had no room for."""
     ledger: Ledger = field(default_factory=Ledger)
     best_x: Array = None
     best_fun: float = np.inf

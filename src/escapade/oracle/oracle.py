@@ -136,6 +136,7 @@ class Oracle:
         """Set so many queries of the budget aside (a negative number gives them back)."""
         if self._engine.maxfev is not None:
             self._engine.maxfev -= queries
+            self._engine.reserved += queries
 
     def close(self) -> None:
         """End the processes started for this oracle (not those handed in), and its journal."""
@@ -169,6 +170,11 @@ class Oracle:
         return self._engine.precision
 
     @property
+    def refused(self) -> BudgetExhausted | None:
+        """The last stencil that the budget had no room for."""
+        return self._engine.refused
+
+    @property
     def remaining(self) -> float:
         """Queries left in the budget (infinity without one)."""
         engine = self._engine
@@ -188,7 +194,9 @@ class Oracle:
         weight = self._weight()
         queries = stencil.size * weight
         if queries > self.remaining:
-            raise self._with_best(BudgetExhausted(queries, ledger.queries, engine.maxfev or 0))
+            most = (engine.maxfev or 0) + engine.reserved
+            engine.refused = BudgetExhausted(queries, ledger.queries, most, engine.reserved)
+            raise self._with_best(engine.refused)
         if engine.deadline < np.inf and time.monotonic() > engine.deadline:
             raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
         ledger.rounds += 1
