@@ -29,7 +29,10 @@ SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an 
 REACH = 1000.0
 """A tolerance of more than so many times the one asked for is not worth suggesting."""
 
-QUIETER = "lower the noise of f, tighten the solvers inside it, or compute it to more digits"
+QUIETER = (
+    "lower the noise of f, tighten the solvers inside it, compute it to more digits, or pass x_scale if the variables "
+    "are of very different sizes"
+)
 
 
 class Certifier:

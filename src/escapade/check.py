@@ -54,7 +54,7 @@ def check_fun(
 
     Notes
     -----
-    Queries: 75 to 240, and 25 more if vectorized; 4 times that, and 16, with samples
+    Queries: 49 to 240, and 25 more if vectorized; 4 times that, and 16, with samples
     """
     x, rng = as_point(x0), as_generator(rng)
     noise_.check_noise(noise)
@@ -72,7 +72,7 @@ def check_fun(
     roughness, seen = _smoothness(look, level.level)
     blur = 10 * max(np.ptp(twice), min(level.level, 1e4 * noise_.rounding(x, abs(twice[0]))))
     rows = _rows(look, blur) if vectorized else None
-    averages = None if samples is None else _averages(whole, x, blur, rng)
+    averages = None if samples is None else _averages(whole, x, unit, blur, rng)
     spread = float(np.ptp([*twice, f.value(x)]))  # once more, after all that came between
     differ = "noise" if samples is None else "sample"
     remarks = [remark("repeats", differ if spread > 0 else "same", spread=spread)]
@@ -166,8 +166,9 @@ def _rows(look: _Look, blur: float) -> Rows:
     return "rounding" if error <= blur else "wrong"
 
 
-def _averages(f: Oracle, x: Array, blur: float, rng: np.random.Generator) -> bool:
-    """Whether two batches together give the mean of the two."""
+def _averages(f: Oracle, x: Array, unit: NDArray[np.float64], blur: float, rng: np.random.Generator) -> bool:
+    """Whether two batches together give the mean of the two, beside x."""
+    x = x + spheres(rng, x, 1)[0, :] * like(BESIDE * unit, x)  # at x itself all may be zero
     ids = f.draw(2 * BATCH, rng, replace=True).ids
     both, one, other = (f.on(Batch(part)).value(x) for part in (ids, ids[:BATCH], ids[BATCH:]))
     return abs(both - (one + other) / 2) <= blur + 64 * noise_.rounding(x, max(abs(one), abs(other)))

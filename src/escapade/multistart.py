@@ -177,6 +177,12 @@ def _starts(starts: Any) -> Sequence[Array]:
         points = [as_point(x, f"starts[{i}]") for i, x in enumerate(starts)]
     except TypeError:
         points = []
+    odd = [i for i, x in enumerate(points) if x.shape != points[0].shape]
+    if odd:
+        raise InvalidSetting(
+            f"starts[{odd[0]}] has {counted(points[odd[0]].shape[0], 'variable')}, but starts[0] has "
+            f"{points[0].shape[0]}: all starts are points of one function"
+        )
     if not points:
         raise InvalidSetting(f"starts={starts!r:.60} must hold at least one vector: pass [x0] * n for n runs from x0")
     return points

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .curvature import Finding
@@ -123,6 +124,9 @@ class Below(Composable):
 
     target: float
 
+    def __post_init__(self) -> None:
+        _require_number("Below(target)", self.target, -math.inf)
+
     def __call__(self, trace: Trace) -> bool:
         fun = trace[-1].fun
         return fun is not None and fun <= self.target
@@ -134,6 +138,9 @@ class Iterations(Composable):
 
     most: int
 
+    def __post_init__(self) -> None:
+        _require_number("Iterations(most)", self.most, 1)
+
     def __call__(self, trace: Trace) -> bool:
         return len(trace) >= self.most
 
@@ -143,6 +150,9 @@ class SmallGradient(Composable):
     """The norm of a gradient the method estimated is at most a target (first-order only)."""
 
     target: float
+
+    def __post_init__(self) -> None:
+        _require_number("SmallGradient(target)", self.target, 0)
 
     def __call__(self, trace: Trace) -> bool:
         size = trace[-1].grad_norm
@@ -156,11 +166,22 @@ class Stagnation(Composable):
     window: int
     decrease: float = 0.0
 
+    def __post_init__(self) -> None:
+        _require_number("Stagnation(window)", self.window, 1)
+        _require_number("Stagnation(decrease)", self.decrease, -math.inf)
+
     def __call__(self, trace: Trace) -> bool:
         known = [step.fun for step in trace if step.fun is not None]
         if len(known) <= self.window:
             return False
         return min(known[: -self.window]) - min(known) <= self.decrease
+
+
+def _require_number(name: str, value: float, least: float) -> None:
+    """Refuse what is not a number of at least this size."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= least:
+        bound = f", {least} at least" if least > -math.inf else ""
+        raise InvalidSetting(f"{name}={value!r:.60} must be a number{bound}")
 
 
 class Callback:

@@ -6,7 +6,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from escapade import Oracle, certify
+from escapade import Oracle, certify, minimize, multistart, stopping
 from escapade.errors import (
     EscapadeError,
     EvaluationFailed,
@@ -14,7 +14,9 @@ from escapade.errors import (
     InvalidValue,
     NonFiniteValue,
 )
+from escapade.methods import PRESETS
 from escapade.oracle import point
+from escapade.stopping import Stop
 
 NAN, INF = float("nan"), float("inf")
 X = [0.5, -0.5, 0.25]
@@ -191,3 +193,38 @@ def test_whatever_is_a_vector_of_reals_is_taken_and_left_alone(x):
     before = np.array(x)
     assert certify(fine, x, gtol=1e-2, curvtol=0.1).holds
     np.testing.assert_array_equal(x, before)
+
+
+RULES = [
+    (lambda: stopping.Below("a"), "'a'", "number"),
+    (lambda: stopping.Iterations(-1), "-1", "1 at least"),
+    (lambda: stopping.SmallGradient(-1.0), "-1.0", "0 at least"),
+    (lambda: stopping.Stagnation(-3, 1e-3), "-3", "1 at least"),
+    (lambda: stopping.Stagnation(3, None), "None", "number"),
+    (lambda: multistart(fine, [[0.0, 1.0], [1.0]]), "starts[1] has 1 variable", "one function"),
+]
+
+
+@pytest.mark.parametrize(("make", "shown", "remedy"), RULES)
+def test_rules_and_starts_are_checked_before_anything_is_run(make, shown, remedy):
+    with pytest.raises(InvalidSetting) as caught:
+        make()
+    assert shown in str(caught.value)
+    assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize("maxfev", [2, 40, 100])
+def test_a_budget_that_ends_a_run_is_named_with_its_numbers(maxfev):
+    result = minimize(lambda x: float(np.sum((x - 1) ** 2)), [5.0, 3.0], maxfev=maxfev, rng=0)
+    assert result.stop is Stop.BUDGET
+    assert f"{result.nfev} of maxfev={maxfev} are used" in result.message
+
+
+FLAT = {"linear": lambda x: float(x[0]), "zero": lambda x: 0.0, "whole": lambda x: round(x[0])}
+NOT_PLAIN = ("zo-sgd", "zo-scsg", "zo-spider", "neon2")
+
+
+@pytest.mark.parametrize("method", sorted(name for name in PRESETS if not name.startswith(NOT_PLAIN)))
+@pytest.mark.parametrize("fun", FLAT)
+def test_a_start_without_curvature_is_no_error(method, fun):
+    assert not minimize(FLAT[fun], np.ones(2), method=method, maxfev=3000, rng=0).success

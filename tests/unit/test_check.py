@@ -175,6 +175,11 @@ def test_averages_pass_and_sums_do_not(samples):
     assert topics(report) == {"samples"}
 
 
+def test_a_sum_is_no_mean_where_all_of_it_is_zero():
+    report = check_fun(lambda x, ids: float(np.sum(ids % 3) * x[0] + len(ids) * x @ x), np.zeros(3), samples=50, rng=0)
+    assert report.averages is False
+
+
 def test_a_sample_must_be_a_function_of_its_id():
     rng = np.random.default_rng(0)
     report = check_fun(lambda x, ids: x @ x + rng.standard_normal(), X0, samples="stream", rng=0)

@@ -248,7 +248,10 @@ class Oracle:
             return len(self.batch)
         if self._engine.samples is None:
             return 1
-        raise MissingCapability("a sampled function is evaluated on a batch: f.on(f.draw(m, rng))")
+        raise MissingCapability(
+            "this is for functions without samples: choose a method for sampled ones (zo-sgd-ncf, zo-spider-ncf, ...; "
+            "`escapade methods` lists them), or evaluate an oracle on a batch, f.on(f.draw(m, rng))"
+        )
 
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The values, NaN where one is missing, and why the first of those is."""

@@ -33,7 +33,8 @@ def as_floats(
         return None
     if isinstance(raw, list) and len(raw) == m:
         return np.asarray([_as_float(value, row, at) for row, value in enumerate(raw)]), 0.0
-    kind = f" and dtype {values.dtype}" if values.dtype.kind not in "fiubO" else ""
+    dtype = getattr(raw, "dtype", values.dtype)
+    kind = f" and dtype {dtype}" if getattr(dtype, "kind", "f") not in "fiub" else ""
     raise InvalidValue(
         f"with vectorized=True the function must return {m} real values for {m} points (rows of an array "
         f"of shape {shape}), but returned {_describe(raw)}{kind}; return an array of shape ({m},), "
