@@ -198,6 +198,13 @@ def test_problems_of_the_library_have_names_and_starts(command):
     assert json.loads(done.stdout)["fun"] == pytest.approx(escapade.problems.get("rotated_octopus").minimum)
 
 
+def test_problems_of_samples_are_run_on_them(command):
+    line = ("minimize", "problem:stochastic_cubic", "--method", "zo-sgd-ncf", "--maxfev", "100000", "--json")
+    result = json.loads(command(*line, "--samples", "64").stdout)
+    assert result["constants"]["sigma"] > 0
+    assert "pass --samples" in command(*line).stderr
+
+
 def test_a_function_that_fails_late_keeps_what_was_found(command, folder):
     done = command("minimize", "model.py:far", "--x0", "0,0", "--seed", "0", "-o", "far.json")
     assert done.returncode == 2

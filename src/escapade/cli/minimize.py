@@ -11,6 +11,7 @@ from .._words import counted
 from ..errors import OracleError
 from ..minimize import minimize as library_minimize
 from ..oracle.journal import Journal
+from ..problems import StochasticProblem
 from ..result import Result
 from . import options
 from .failures import CommandError
@@ -100,8 +101,10 @@ def minimize(
         raise CommandError(f"--tag {tag} goes into a journal, and there is none: add --journal FILE, or leave it out")
     failed: OracleError | None = None
     with clean_stdout(json):
-        fun = load(target)
-        drawn = read_samples(samples)
+        fun, drawn = load(target), read_samples(samples)
+        start = point_or_start(fun, x0, "--x0")
+        if drawn is not None and isinstance(fun, StochasticProblem):
+            fun = fun.sample_value
         evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "prefer": prefer}
         evaluation |= {"on_error": on_error, "retries": retries}
         evaluation |= {} if journal is None else {"journal": Journal(journal, tag)}
@@ -116,7 +119,7 @@ def minimize(
             try:
                 result = library_minimize(
                     fun,
-                    point_or_start(fun, x0, "--x0"),
+                    start,
                     method=method,
                     gtol=gtol,
                     curvtol=curvtol,

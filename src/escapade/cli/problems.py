@@ -28,7 +28,9 @@ def problems(json: options.Json = False) -> None:
     show_table(table)
     show(
         "\nA dash: not known, or none. Each is a small instance, run by `escapade minimize problem:NAME`; the classes\n"
-        "in escapade.problems take any size. ell and rho are Lipschitz constants of the gradient and of the Hessian."
+        "in escapade.problems take any size. ell and rho are Lipschitz constants of the gradient and of the Hessian.\n"
+        "With --samples 64 (stochastic_cubic) or stream (stream_cubic) and a method for samples, such as --method\n"
+        "zo-sgd-ncf, components are drawn; without, these two are the mean that they are."
     )
 
 
