@@ -271,6 +271,7 @@ class Certifier:
         scale = {"x_scale": self.x_scale, "noise": self.noise}
         around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, rng=rng, **scale)
         finding, near, error = finder.look_at_batch(around, rng)
+        finding = self._even(near, finding)
         rho = self._rho(near, [] if finding.lowest is None else [finding.lowest])
         return finding, near.f0, {
             "batch error": Trusted(error, "estimated" if error else "whole sum"),

@@ -456,3 +456,53 @@ def test_noise_that_asks_for_steps_beyond_the_scale_of_f_makes_no_slope():
 
         found = certify(fun, [0.62349941, 0.02803776], noise=1e-3, gtol=1e-2, curvtol=0.1, rng=seed)
         assert found.verdict != "not stationary"
+
+
+def test_a_jump_of_the_curvature_off_the_axes():
+    """Two sign vectors in the plane may both be orthogonal to it: the softest directions are looked at too."""
+    falls = (
+        lambda x: 0.5 * (x[0] - x[1]) ** 2 + 0.5 * (x[0] + x[1]) * abs(x[0] + x[1]),
+        lambda x: hinge(x[0] + x[1]) - 0.5 * hinge(-x[0] - x[1]) + 50 * (x[0] - x[1]) ** 2,
+    )
+    for fun in falls:
+        for seed in range(40):
+            assert certify(fun, np.zeros(2), rng=seed).verdict not in HOLDS
+
+
+def test_a_jump_of_the_curvature_of_a_mean_of_samples():
+    slopes = np.random.default_rng(0).standard_normal((50, 2)) * 1e-3
+    slopes -= slopes.mean(axis=0)
+
+    def fun(x, ids):
+        return 0.5 * x[1] ** 2 - 0.5 * hinge(-x[0]) + hinge(x[0]) + float(np.mean(slopes[np.asarray(ids)] @ x))
+
+    for seed in range(5):
+        assert certify(fun, np.zeros(2), gtol=1e-3, curvtol=0.1, rng=seed, samples=50).verdict not in HOLDS
+
+
+CLEAR = {
+    # What is looked for above must not be seen in these.
+    "balanced saddle": (lambda x: x[0] ** 2 - x[1] ** 2, np.zeros(2), "saddle", {}),
+    "balanced saddle, raised": (lambda x: 3 + x[0] ** 2 + x[1] ** 2 - 2 * x[2] ** 2, np.zeros(3), "saddle", {}),
+    "balanced waves": (lambda x: np.cos(x[0]) - np.cos(x[1]), np.zeros(2), "saddle", {}),
+    "large parabola": (lambda x: 1e8 * float((x - 1) @ (x - 1)), np.ones(4), "minimum", {}),
+    "parabola": (lambda x: 1e6 * float(x @ x), np.zeros(1), "minimum", {}),
+    "stiff slope": (lambda x: np.tanh(300 * x[0]) / 300 + x @ x, np.zeros(2), "not stationary", {"noise": 1e-9}),
+    "short wave": (lambda x: 0.01 * np.sin(30 * x[0]) / 30 + x @ x / 2, np.zeros(1), "not stationary", {"noise": 1e-7}),
+    "steep quartic": (lambda x: 1000 * x[0] ** 4, np.zeros(1), "second-order", {"noise": 1e-9}),
+    "quartic": (lambda x: 10 * x[0] ** 4, np.zeros(1), "second-order", {"noise": 1e-8}),
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_what_is_clear_stays_clear(name):
+    fun, x, verdict, options = CLEAR[name]
+    for seed in range(20):
+        assert certify(fun, x, rng=seed, **options).verdict == verdict
+
+
+def test_digits_printed_across_a_power_of_ten():
+    """Those below it have a decimal more: the last place is that of the larger."""
+    for seed in range(40):
+        c = certify(lambda x: float(f"{10 + 9e-5 * x[0] + 0.25 * x[0] ** 2:.9e}"), [0.0], rng=seed)
+        assert c.gradient.lower <= 9e-5 <= c.gradient.upper

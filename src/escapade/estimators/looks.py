@@ -35,11 +35,12 @@ class Looks(Rows):
     _together: Vector = field(default_factory=lambda: np.zeros(0))
     """Values where all coordinates moved at once, because none alone changed f."""
 
-    def _consistent(self, rng: np.random.Generator) -> bool:
+    def _consistent(self, rng: np.random.Generator, *, cut: bool = False) -> bool:
         """Whether much shorter steps tell the same story, along four random sign vectors.
 
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
-        be the gradient's, and the even part must scale with the square of the length.
+        be the gradient's, and the even part must scale with the square of the length. If nothing changes at all, over
+        steps that were cut, these are below the unit in which f is given.
 
         Queries: 20, and 4 for every 8 coordinates if their curvatures differ
         """
@@ -57,7 +58,7 @@ class Looks(Rows):
         half, rest = np.split(self.f.tagged("check")(stencil), [2 * TWICE])
         values = rest.reshape(-1, 4)
         self.jumps = self.jumps[0], self._jump(ratios[:TWICE], values[:TWICE], half.reshape(2, TWICE))
-        if np.all(values == self.f0):  # not even the unit in which f is given shows over these steps
+        if cut and np.all(values == self.f0):
             return False
         (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
         slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
@@ -81,11 +82,16 @@ class Looks(Rows):
         counts as a fifth derivative as large as the third would not explain, nor noise.
         """
         (a, b, c, e), (up, down) = values.T, half
-        odd = (a - b) / (2 * ratios), (up - down) / (2 * HALF), (c - e) / 2
-        near, far = (odd[1] - odd[0]) / (HALF - ratios), (odd[2] - odd[1]) / (1 - HALF)
-        third = (far - near) / (1 - ratios)
-        leap = np.abs(near - third * (ratios + HALF)) - np.abs(third) / 2 - 8 * self.noise.norm(1) / ratios
-        return 2 * min(JUMP_SAFETY, self.d) * max(float(np.max(leap)), 0.0) / float(np.min(self.steps)) ** 2
+        leap = self._leap(np.stack([ratios, np.full(TWICE, HALF), np.ones(TWICE)]), np.stack([a - b, up - down, c - e]))
+        return min(JUMP_SAFETY, self.d) * float(np.max(leap)) / float(np.min(self.steps)) ** 2
+
+    def _leap(self, t: Vector, change: Vector) -> Vector:
+        """2 |j|, from the changes of f from -t to t at three lengths t, the shortest first."""
+        odd = change / (2 * t)
+        near, far = (odd[1] - odd[0]) / (t[1] - t[0]), (odd[2] - odd[1]) / (t[2] - t[1])
+        third = (far - near) / (t[2] - t[0])
+        leap = np.abs(near - third * (t[0] + t[1])) - np.abs(third) / 2 - 8 * self.noise.norm(1) / t[0]
+        return np.asarray(2 * np.maximum(leap, 0.0))
 
     def _groups(self, signs: Vector, rng: np.random.Generator) -> tuple[NDArray[np.int64], Vector]:
         """Groups of a few coordinates, where curvatures differ, and how far to move each coordinate of a group so that
@@ -116,6 +122,8 @@ class Looks(Rows):
         up, down = self.f.tagged("check")(self.around(np.outer((*t, *-t), v))).reshape(2, 4)
         *short, long, longer = (up + down - 2 * self.f0) / t**2
         third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length**3
+        leap = float(self._leap(t[1:] / length, up[1:] - down[1:])) / length**2
+        self.jumps = self.jumps[0], max(self.jumps[1], leap)
         seen = (4 * long - longer) / 3 if order == 4 else long
         moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
         blur, tolerance = 8 * self.noise.norm(1) / t[:2] ** 2, 0.05 * (abs(seen) + self.curvtol) + moved

@@ -83,15 +83,15 @@ class Neighbourhood(Looks):
                     break
         lost = here._settle_steps(known, rng, auto=noise == "auto")
         here._learn_scale()
-        for _ in range(CUTS):
+        for cut in range(CUTS):
             here._facts = {}
-            if here._consistent(rng):
+            if here._consistent(rng, cut=cut > 0):
                 break
             here.steps = here.steps / 4
             here._rows.clear()
         else:
             here._facts = {}
-            here.rough = not here._consistent(rng)
+            here.rough = not here._consistent(rng, cut=True)
             if here.rough and isinstance(lost, MissingValue):  # the steps were cut to nothing
                 raise lost
         return here
@@ -180,10 +180,10 @@ class Neighbourhood(Looks):
         """
         steps = np.diff(self._table)
         if len(np.unique(self._table)) > 3:
-            large = np.abs(steps[steps != 0])
+            large, unit = np.abs(steps[steps != 0]), noise_.quantum(seen, floor) or 0.0
             if len(large) < len(steps) and np.min(large) > 8 * floor:  # neighbours that agree to the bit: a staircase
-                return float(np.min(large))
-            return noise_.quantum(seen, floor) or 0.0
+                return max(float(np.min(large)), unit)
+            return unit
         change = np.abs(seen - self.f0)
         change = change[change > 8 * floor]
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
@@ -205,7 +205,8 @@ class Neighbourhood(Looks):
             which = np.flatnonzero(far & room)
             if last or len(which) == 0:
                 jumps = (uneven / self.steps**2)[far & (uneven > 0.5 * before * reference)]
-                self.jumps = (self.far + 1) / 3 * float(np.sum(jumps)), 0.0  # they may be parts of one
+                all_jumps = (self.far + 1) / 3 * float(np.sum(jumps))  # they may be parts of one
+                self.jumps = 0.0 if self.both else all_jumps, 0.0  # symmetric differences show none
                 return
             before[which] = (uneven / reference)[which]
             self.steps[which] /= 4

@@ -24,11 +24,7 @@ SPACING = 0.1837
 """Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
 
 TOLD = 4
-"""So many differences that are multiples of the least one, or of a part of it, tell that values have a unit."""
-
-PARTS, SOME = 64, 48
-"""The smallest part of the least difference that is tried as a unit, and how many values are looked at: a table and
-some of the rows, for a table alone may be a parabola, and rows a few multiples of one curvature."""
+"""So many differences that are multiples of the least one tell that values have a unit."""
 
 DIGITS = range(13)
 """Decimals, and digits after the first, that values may have been printed with."""
@@ -83,7 +79,7 @@ def quantum(values: NDArray[np.float64], floor: float) -> float | None:
 
     A function that rounds its result, prints it, or passes it through a shorter float, shows that unit and not a noise.
     """
-    several = np.unique(values[:SOME])
+    several = np.unique(values)
     return _printed(several, floor) or _divisor(np.diff(several), floor)
 
 
@@ -96,24 +92,28 @@ def _printed(values: NDArray[np.float64], floor: float) -> float | None:
         if top * 2.0**-23 > 8 * floor and np.array_equal(values.astype(np.float32), values):
             return top * 2.0**-23
     tens = math.floor(math.log10(top)) + 1
-    for kind, unit in (*((f".{k}f", 10.0**-k) for k in DIGITS), *((f".{k}e", 10.0 ** (tens - k - 1)) for k in DIGITS)):
-        if unit > 8 * floor and all(float(format(v, kind)) == v for v in (numbers[len(numbers) // 2], *numbers)):
-            return unit
-    return None
+    decimals = next((10.0**-k for k in DIGITS if _all_are(f".{k}f", numbers)), 0.0)
+    digits = next((10.0 ** (tens - k - 1) for k in DIGITS if _all_are(f".{k}e", numbers)), 0.0)
+    unit = max(decimals, digits)
+    return unit if unit > 8 * floor else None
+
+
+def _all_are(kind: str, numbers: list[float]) -> bool:
+    """Whether these numbers are what they are when printed."""
+    return all(float(format(v, kind)) == v for v in (numbers[len(numbers) // 2], *numbers))
 
 
 def _divisor(gaps: NDArray[np.float64], floor: float) -> float | None:
-    """The largest number, well above `floor`, of which all gaps are multiples, if these are enough to tell."""
+    """The number of which all gaps are multiples, if that is well above `floor`, and they are enough to tell."""
     gaps = gaps[gaps > 8 * floor]
     if len(gaps) < 3:
         return None
-    least = float(np.min(gaps))
-    parts = np.arange(1, min(PARTS, max(4, int(least / (64 * floor)))) + 1)
-    count = parts[:, None] * (gaps / least)
-    near = count < 1e4
-    whole = np.all((np.abs(count - np.round(count)) <= 0.01) | ~near, axis=1) & (np.sum(near, axis=1) > TOLD)
-    # Of a few parts, the least gap itself: the spacing of floats halves where a power of two is crossed.
-    return least * min(1.0, 4 / float(parts[np.argmax(whole)])) if np.any(whole) else None
+    for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
+        count = part * gaps / np.min(gaps)
+        count = count[count < 1e4]
+        if len(count) > TOLD and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
+            return float(np.min(gaps))
+    return None
 
 
 def table_estimate(values: NDArray[np.float64]) -> float | None:

@@ -132,7 +132,7 @@ class Rows:
 
         Where truncation is far above the noise, rows are taken again on steps that balance them, variable by variable.
 
-        Queries: 0, or 3*d the first time shorter rows are needed, three times at most
+        Queries: 0, or 3*d the first time shorter rows are needed, three times at most, and as many where they say otherwise
         """
         h, third = self.steps, self.third_differences()
         g: Vector = (self.row(1.0) - self.row(-1.0)) / (2 * h)
@@ -154,18 +154,32 @@ class Rows:
         except BudgetExhausted:  # what is known will have to do
             return g, error[0] + error[1]
         off = norm2(finer - g)
-        if off > 4 * (error[0] + error[1]):  # neither is believed: shorter steps may be below the unit f is given in
+        if off > 4 * (error[0] + error[1]) and not self._fitted[1]._holds(finer, blur):  # neither is believed
             return g, error[0] + error[1] + off
         return finer, blur
 
+    def _holds(self, g: Vector, error: float) -> bool:
+        """Whether this is the gradient on much shorter steps too, and f changes there: those of the rows may be below
+        the unit in which f is given.
+
+        Queries: 3*d, or 4*d if far rows are taken on both sides
+        """
+        steps = np.maximum(self.steps / 8, shortest(self.x, self.unit))
+        closer = Rows(self.f, self.x, self.unit, self.curvtol, self.f0, self.noise, steps, self.far, self.both, 0)
+        try:
+            again, blur = closer.gradient()
+        except BudgetExhausted:
+            return False
+        return bool(np.any(closer.row(1.0) != self.f0)) and norm2(again - g) <= 4 * (error + blur)
+
     def _beyond(self) -> Any:
-        """What second differences change by over long steps, where that is so much of them that the first terms of a
-        series tell nothing of the rest; else 0."""
+        """What second differences change by over the longest steps, where that is so much of them that the first terms
+        of a series tell nothing of the rest; else 0."""
         if not self.both:
             return 0.0
         uneven = self.uneven()
         much = BEYOND * (np.abs(self.second_differences()) + self.curvtol * self.steps**2) + 8 * self.noise.level
-        return np.where(uneven > much, uneven, 0.0)
+        return np.where((uneven > much) & (self.steps >= LONGEST), uneven, 0.0)
 
     def second_differences(self, k: float = 1.0) -> Vector:
         """f(x + k h_i e_i) + f(x - k h_i e_i) - 2 f(x): the diagonal of the Hessian times (k h_i)^2, for nothing."""

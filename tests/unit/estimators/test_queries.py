@@ -187,6 +187,17 @@ def test_even_and_truncation(d, order, which):
     assert cost(here.f, products.noise) == 0
 
 
+@pytest.mark.parametrize(("noise", "which"), [(None, 0), (1e-6, 1)])
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_gradient_that_holds_on_shorter_steps(d, noise, which):
+    here = look(d, noise=noise)
+    g, error = here.gradient()
+    assert len(expressions(Neighbourhood._holds)) == 2
+    assert cost(here.f, lambda: here._holds(g, error)) == promised(Neighbourhood._holds, which, d=d)
+    assert here._holds(g, error)
+    assert not here._holds(g + 1.0, error)
+
+
 @pytest.mark.parametrize(("d", "which"), [(5, 1), (40, 0)])
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_missed_and_hides(d, order, which):
@@ -233,6 +244,7 @@ def test_gradient_and_the_check_of_the_steps():
 
 TESTED = {
     Neighbourhood.gradient,
+    Neighbourhood._holds,
     Neighbourhood._consistent,
     *SIMPLE,
     Neighbourhood.measure.__func__,
