@@ -132,7 +132,7 @@ class Rows:
 
         Where truncation is far above the noise, rows are taken again on steps that balance them, variable by variable.
 
-        Queries: 0, or 3*d the first time shorter rows are needed, three times at most, and as many where they say otherwise
+        Queries: 0, or 3*d the first time shorter rows are needed, three times at most, and once more if they contradict
         """
         h, third = self.steps, self.third_differences()
         g: Vector = (self.row(1.0) - self.row(-1.0)) / (2 * h)
