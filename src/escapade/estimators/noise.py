@@ -26,8 +26,8 @@ SPACING = 0.1837
 TOLD = 4
 """So many differences that are multiples of the least one tell that values have a unit."""
 
-DIGITS = range(13)
-"""Decimals, and digits after the first, that values may have been printed with."""
+MOST_PLACES = 12
+"""Decimals, or digits after the first, that values may have been printed with."""
 
 CLOSER = (1e-3, 1 / 32)
 """Values this much closer together show the same noise, but not the same structure of f; the second where the first are
@@ -92,15 +92,17 @@ def _printed(values: NDArray[np.float64], floor: float) -> float | None:
         if top * 2.0**-23 > 8 * floor and np.array_equal(values.astype(np.float32), values):
             return top * 2.0**-23
     tens = math.floor(math.log10(top)) + 1
-    decimals = next((10.0**-k for k in DIGITS if _all_are(f".{k}f", numbers)), 0.0)
-    digits = next((10.0 ** (tens - k - 1) for k in DIGITS if _all_are(f".{k}e", numbers)), 0.0)
-    unit = max(decimals, digits)
+    decimals, digits = _places("f", numbers), _places("e", numbers)
+    unit = max(0.0 if decimals is None else 10.0**-decimals, 0.0 if digits is None else 10.0 ** (tens - digits - 1))
     return unit if unit > 8 * floor else None
 
 
-def _all_are(kind: str, numbers: list[float]) -> bool:
-    """Whether these numbers are what they are when printed."""
-    return all(float(format(v, kind)) == v for v in (numbers[len(numbers) // 2], *numbers))
+def _places(kind: str, numbers: list[float]) -> int | None:
+    """The places after the point with which all these numbers may have been printed; None if those are many."""
+    if float(format(numbers[len(numbers) // 2], f".{MOST_PLACES}{kind}")) != numbers[len(numbers) // 2]:
+        return None  # most numbers have more, and one tells
+    some = range(MOST_PLACES + 1)
+    return next((k for k in some if all(float(format(v, f".{k}{kind}")) == v for v in numbers)), None)
 
 
 def _divisor(gaps: NDArray[np.float64], floor: float) -> float | None:
