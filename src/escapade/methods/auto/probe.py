@@ -15,19 +15,26 @@ AGREED = 0.01
 SURE = 0.1
 """A direction whose curvature is as the model says, within this, needs no product of its own."""
 
+SOFT = 2.0
+"""A coordinate whose curvature is a standard deviation higher than another's weighs less by exp of minus this."""
+
 
 def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, most: int) -> Vector | None:
     """A direction of negative curvature at p, or None after `most` products or one that agrees with the model.
 
     One product more is taken if second differences along what the last contradicted show that it is worth it.
 
-    The first direction is random; each next is what the last product contradicted, so that the products make a
+    The first direction is random, where only a diagonal is known mostly along its lowest entries: they are low where
+    the lowest eigenvector is large. Each next is what the last product contradicted, so that the products make a
     Lanczos process on the error of the model. They are fed to the model. The lowest Ritz vector, or else the lowest
     eigenvector of the model, is tried by second differences, and once by a product of its own.
 
     Queries: d + 1 a product, and 2 for each direction tried
     """
     q, refined = rng.standard_normal(ask.d), False
+    if model.fresh:
+        low = model.diagonal - np.min(model.diagonal)
+        q *= np.exp(-SOFT * low / (float(np.std(low)) + 1e-300))
     basis: list[Vector] = []
     images: list[Vector] = []
     while True:
