@@ -43,7 +43,8 @@ class Process:
     images: list[Vector] = field(default_factory=list)
     alpha: list[float] = field(default_factory=list)
     beta: list[float] = field(default_factory=list)
-    slack: float = 0.0
+    removed: list[float] = field(default_factory=list)
+    """The norms of what reorthogonalisation took from each product."""
     seen: list[tuple[float, float]] = field(default_factory=list)
     """Levels whose error was measured since the last product, and these errors."""
     _ritz: tuple[Vector, Vector] | None = None
@@ -65,7 +66,7 @@ class Process:
         before = r
         for _ in range(2):                                                      # full reorthogonalisation; what it
             r = r - self.basis.T @ (self.basis @ r)                             # removes belongs to g_j
-        self.slack = max(self.slack, norm2(before - r))
+        self.removed.append(norm2(before - r))
         self.beta.append(norm2(r))                                              # beta_j = |r|
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
@@ -121,14 +122,18 @@ class Process:
         """The right side of the inequality, with an error of each product; or, if that is what was measured, with that
         of the one they jointly make, by the unit vector along w."""
         first, second, w = self.terms(level)
-        return first + (norm2(w) if joint else second) * error + second * self.slack if first < math.inf else math.inf
+        return first + (norm2(w) if joint else second) * error + self.lost(w) if first < math.inf else math.inf
+
+    def lost(self, w: Vector) -> float:
+        """What reorthogonalisation took, as far as it enters the inequality."""
+        return float(np.abs(w).dot(self.removed))
 
     def level(self, error: float, threshold: float, *, joint: bool = False) -> float:
         """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
         if not error < math.inf:
             return -math.inf
         if len(self.alpha) == 1:
-            below = (self.beta[0] + error + self.slack) / threshold
+            below = (self.beta[0] + error + self.removed[0]) / threshold
             return self.alpha[0] - below - 4e-16 * (abs(self.alpha[0]) + below)
         theta = self.ritz()[0]
         high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error

@@ -226,8 +226,10 @@ class Informed(Finder):
 
     def _lacking(self, process: Process, error: float, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""
-        first, second, _ = process.terms(0.0) if process.alpha else (math.inf, 0.0, None)
-        inexact = second * (error + process.slack)
+        if not process.alpha:
+            return True
+        first, second, w = process.terms(0.0)
+        inexact = second * error + process.lost(w)
         if first >= max(0.95 * threshold - inexact, inexact):
             return True
         if extra <= 0 or first < inexact / 4:
