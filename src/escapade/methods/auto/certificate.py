@@ -15,6 +15,7 @@ import numpy as np
 from ..._words import counted
 from ...curvature import Cheapest, Dense, Finding
 from ...curvature.finding import SOFTEST, Finder
+from ...curvature.newton import REACH, SURE
 from ...curvature.process import Process
 from ...curvature.starts import MOST, Starts
 from ...estimators.hessian_vector import KIND, Order, Products
@@ -238,11 +239,13 @@ class Informed(Finder):
         return self._lowest(process)[1] > 2 * wanted and process.bound(wanted + self.delta, error) >= threshold
 
     def _wanted(self, products: Products) -> float:
-        """The curvature that must be shown before "minimum" can be said without a Newton step."""
+        """The curvature that must be shown before "minimum" can be said without the gradient at a Newton step."""
         here = products.here
         g, error = here.gradient()
         size, third = float(np.linalg.norm(g)) + error, max(products.third, here.third_derivative())
-        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
+        near, least, steps = 2 * size, float(np.sqrt(6 * third * size)), float(np.min(here.steps))
+        looked = max(near / (REACH * steps), float(np.sqrt(4 * SURE * third * size)))  # where the ball ends
+        return 1.2 * min(max(near / steps, least), looked)
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..._array import epsilon, norm2
+from ...curvature.newton import REACH
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from .gradient import FEW, Differences
@@ -224,10 +225,10 @@ class Descent:
         return close if 0.5 * self.epsilon <= 30 * close else 0.7 * self.epsilon
 
     def _close(self, p: Point, share: float = 0.5) -> float:
-        """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
-        of the differences; half the tolerance where the valley is too flat for that."""
+        """A gradient with which "minimum" can be said without another at a Newton step, the minimiser being nearer than
+        a few steps of the differences; half the tolerance where the valley is too flat for that."""
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
-        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
+        close = 0.12 * max(low, flat) * REACH * float(np.min(self.ask.long(p)))
         return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)

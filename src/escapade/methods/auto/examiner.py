@@ -29,10 +29,10 @@ class Examiner:
     def finder(self, model: Model, off: float, *, trusted: bool) -> Informed:
         """The finder of the next attempt, on a model that the last secants contradicted by `off`.
 
-        Most runs make one attempt, which may spend most.
+        Most runs make one attempt, which may spend most. An attempt counts once its finder is asked: what the
+        neighbourhood alone decides spends nothing.
         """
-        self.attempts += 1
-        share = 0.9 if self.attempts == 1 else 0.6 / (math.pi * (self.attempts - 1)) ** 2
+        share = 0.9 if self.attempts == 0 else 0.6 / (math.pi * self.attempts) ** 2
         failure = share * self.failure
         return Informed(
             delta=self.ask.curvtol, failure=failure, noise=self.noise, model=model, off=off, trusted=trusted
@@ -44,6 +44,7 @@ class Examiner:
 
     def finding(self, finder: Informed, here: Neighbourhood) -> Finding:
         """The answer; the products behind it are kept by the finder."""
+        self.attempts += 1
         try:
             return finder.within(here, self.rng)
         except BudgetExhausted as stop:
