@@ -12,14 +12,14 @@ from ..._array import epsilon, norm2
 from ...curvature.newton import REACH
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
-from .gradient import FEW, Differences
+from .gradient import FEW, NOISIER, Differences
 from .limited import diagonal_model
 from .model import Model
 from .point import Point
 from .polish import MOST, SHOWN, polish
 from .probe import mend
 from .progress import Progress
-from .step import Region, Tried
+from .step import LITTLE, Region, Tried
 
 KEPT, EARLY = 0.01, 2
 """A step that keeps less of its promise, one of so many after a start or an escape, is tried shorter."""
@@ -35,6 +35,10 @@ FIRST, DOUBLINGS = 3, 30
 
 POLISH = 3
 """Steps that may be spent on a gradient so small that "minimum" can be said."""
+
+FAINT = 1e-4
+"""Where f has become so much smaller since noise was listened for, a poor step is reason to listen again: rounding need
+not fall with f."""
 
 ANOTHER = 0.5
 """A diagonal that differs from that of a stale model by this, relatively and on average, is another."""
@@ -64,6 +68,8 @@ class Descent:
     wary: bool = False
     """Whether a step was thought the last, and was not."""
     progress: Progress = field(default_factory=Progress)
+    heard: float = 0.0
+    """What rounding was thought to leave when noise was last listened for."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -108,9 +114,12 @@ class Descent:
         """
         ask, least = self.ask, 4 * epsilon(self.ask.x)
         spare: Tried | None = None
+        noisier = False
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
             length, rise, eta = norm2(tried.s), tried.f - p.f, ask.eta(p.f)
+            if noisier := self._noisier(p, eta):
+                break
             if length > 0 and rise >= 0 and SHOWN * eta < (bend := 2 * (rise - float(p.g @ tried.s))) < math.inf:
                 self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
@@ -128,14 +137,28 @@ class Descent:
                     continue
                 self.region.longest *= 2
                 return q
-        if p.sharp:
+        if p.sharp and not noisier:
             return None
         if ask.d <= FEW:
             self.model, self.region.radius = Model(ask.dense(p)), 0.01
         else:
-            ask.measure_noise(p, self.rng, ask.ones)
+            if not noisier:
+                ask.measure_noise(p, self.rng, ask.ones)
             self._check(ask.central(p))
         return p
+
+    def _noisier(self, p: Point, eta: float) -> bool:
+        """Whether the last step was poor because f is much noisier than its size tells, in more than a few variables.
+
+        Queries: 9, once for every time that f falls to a small part of itself
+        """
+        self.heard = max(self.heard, eta)
+        if self.region.kept[-1] > LITTLE or eta >= FAINT * self.heard or self.ask.d <= FEW:
+            return False
+        self.heard = eta
+        curved = np.maximum(np.abs(self.model.diagonal), self.ask.curvtol)
+        self.ask.measure_noise(p, self.rng, 1 / np.sqrt(curved))
+        return self.ask.eta(p.f) > NOISIER * eta
 
     def _moved(self, p: Point, tried: Tried) -> Point:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""
