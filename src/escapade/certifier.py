@@ -14,7 +14,7 @@ from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import ANYWHERE, blank
-from .curvature.newton import REACH, bends, newton_contracts
+from .curvature.newton import NEARBY, bends, newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
@@ -147,7 +147,7 @@ class Certifier:
         length = radius if step is None else float(np.linalg.norm(step))
         if length > radius or length == 0.0:  # beyond the ball it proves nothing
             return False
-        if step is None or radius > REACH * float(np.min(here.steps)):
+        if step is None or radius > NEARBY * float(np.min(here.steps)):
             return newton_contracts(here, step)
         return bends(here, step / length, radius, rng) <= lower * radius / 4
 

@@ -15,7 +15,7 @@ gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an infle
 
 STEPS = 20
 
-REACH = 8.0
+NEARBY = 8.0
 """A ball of up to so many difference steps is looked at where it ends: an eighth of the way is within the steps."""
 
 WAYS, SURE = 4, 44.0

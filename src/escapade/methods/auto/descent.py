@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..._array import epsilon, norm2
-from ...curvature.newton import REACH
+from ...curvature.newton import NEARBY
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from .gradient import FEW, NOISIER, Differences
@@ -253,5 +253,5 @@ class Descent:
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
-        close = 0.12 * max(low, flat) * REACH * float(np.min(self.ask.long(p)))
+        close = 0.12 * max(low, flat) * NEARBY * float(np.min(self.ask.long(p)))
         return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)

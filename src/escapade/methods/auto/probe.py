@@ -33,8 +33,8 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
     """
     q, refined = rng.standard_normal(ask.d), False
     if model.fresh:
-        low = model.diagonal - np.min(model.diagonal)
-        q *= np.exp(-SOFT * low / (float(np.std(low)) + 1e-300))
+        higher = model.diagonal - np.min(model.diagonal)
+        q *= np.exp(-SOFT * higher / (float(np.std(higher)) + 1e-300))
     basis: list[Vector] = []
     images: list[Vector] = []
     while True:
