@@ -142,8 +142,11 @@ class Attempt:
             return True
         if extra <= 0 or first < inexact / 4:
             return False
-        wanted, level = self._wanted(), self._wanted() + self.finder.delta
-        return self._lowest(process)[1] > 2 * wanted and process.bound(level, self.error) >= threshold
+        wanted = self._wanted()
+        if self._lowest(process)[1] <= 2 * wanted:
+            return False
+        bound = process.bound(wanted + self.finder.delta, self.error, joint=True)
+        return threshold <= bound < threshold * math.exp(extra * process.pace())  # not shown yet, and within reach
 
     def _wanted(self) -> float:
         """The curvature that must be shown before "minimum" can be said without the gradient at a Newton step."""

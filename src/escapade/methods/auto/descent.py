@@ -33,8 +33,8 @@ LOST = 8
 FIRST, DOUBLINGS = 3, 30
 """So often a first step may be doubled, on a model that nothing has confirmed yet, and any other."""
 
-POLISH = 3
-"""Steps that may be spent on a gradient so small that "minimum" can be said."""
+POLISH, FARTHER = 3, 4.0
+"""Steps that may be spent on a gradient so small that "minimum" can be said, if it is not larger than that by more."""
 
 FAINT = 1e-4
 """Where f has become so much smaller since noise was listened for, a poor step is reason to listen again: rounding need
@@ -232,7 +232,7 @@ class Descent:
         if size <= close or self.polished > POLISH:
             return True
         self.polished += 1
-        return size > 30 * close
+        return size > FARTHER * close
 
     def _foreseen(self, p: Point, size: float) -> bool:
         """Whether a step from p that leaves a gradient of this size is the last."""
@@ -245,7 +245,7 @@ class Descent:
     def _aim(self, p: Point) -> float:
         """The gradient that a last step should lead to."""
         close = self._close(p, 0.7)
-        return close if 0.5 * self.epsilon <= 30 * close else 0.7 * self.epsilon
+        return close if 0.5 * self.epsilon <= FARTHER * close else 0.7 * self.epsilon
 
     def _close(self, p: Point, share: float = 0.5) -> float:
         """A gradient with which "minimum" can be said without another at a Newton step, the minimiser being nearer than
