@@ -12,7 +12,7 @@ from .point import Point
 AGREED = 0.01
 """A product that contradicts the model by less, relatively, is agreement."""
 
-SURE = 0.1
+SURE = 0.5
 """A direction whose curvature is as the model says, within this, needs no product of its own."""
 
 SOFT = 2.0
