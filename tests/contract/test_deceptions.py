@@ -181,9 +181,11 @@ def test_third_and_fourth_derivatives_made_to_cancel_in_the_rows_do_not_hide_a_g
         assert certify(fun, np.zeros(2), rng=seed).verdict in ("not stationary", "undecided")
 
 
-def test_a_gradient_that_bends_sideways_along_the_newton_step_makes_no_minimum():
+@pytest.mark.parametrize("length", [0.8, 1.76, 3.0, 3.9])
+def test_a_gradient_that_bends_sideways_along_the_newton_step_makes_no_minimum(length):
+    """Newton steps of so many difference steps, and balls twice as large."""
     d, lowest = 100, 0.1
-    g = 1.76 * lowest * H
+    g = length * lowest * H
     c = 2 * lowest / np.sqrt(15) / (1.25 * g / lowest) ** 2
     for seed in range(2):
         v, w = np.linalg.qr(np.random.default_rng(100 + seed).standard_normal((d, 2)))[0].T
