@@ -12,7 +12,7 @@ from ..._array import epsilon, norm2
 from ...curvature.newton import NEARBY
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
-from .gradient import FEW, NOISIER, Differences
+from .gradient import FEW, Differences
 from .limited import diagonal_model
 from .model import Model
 from .point import Point
@@ -157,8 +157,7 @@ class Descent:
             return False
         self.heard = eta
         curved = np.maximum(np.abs(self.model.diagonal), self.ask.curvtol)
-        self.ask.measure_noise(p, self.rng, 1 / np.sqrt(curved))
-        return self.ask.eta(p.f) > NOISIER * eta
+        return self.ask.noisier(p, self.rng, 1 / np.sqrt(curved))
 
     def _moved(self, p: Point, tried: Tried) -> Point:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..._array import Array, epsilon, largest, like, to_numpy
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, Noise, rounding, table, table_estimate
+from ...estimators.noise import SAFETY, Noise, rounding, rounding_of_x, table, table_estimate
 from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
@@ -59,6 +59,20 @@ class Differences:
         """
         seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
         self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
+
+    def noisier(self, p: Point, rng: np.random.Generator, unit: Vector) -> bool:
+        """Whether a difference table in these units shows much more noise than is known, which then is learnt: but not
+        the rounding of its points, for that will not stay.
+
+        Queries: 9
+        """
+        x = self.array(p.y)
+        values = table(self.f.tagged("check"), x, unit, p.f, rng)
+        seen = SAFETY * (table_estimate(values) or 0.0)
+        if 2 * seen <= NOISIER * self.eta(p.f) or seen <= 4 * rounding_of_x(x, unit, values):
+            return False
+        self.level = max(self.level, seen)
+        return True
 
     def hears(self, noise: Noise, value: float) -> bool:
         """Learn the noise that was seen around a point of this value; whether it is much more than was thought."""
