@@ -14,7 +14,7 @@ from ._array import Array, epsilon
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import ANYWHERE, blank
-from .curvature.newton import NEARBY, bends, newton_contracts
+from .curvature.newton import newton_contracts
 from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
 from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
 from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
@@ -117,20 +117,16 @@ class Certifier:
         trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         try:
-            settled = certificate.radius is None or self._settled(
-                here, certificate.radius, certificate.curvature.lower, rng
-            )
+            settled = certificate.radius is None or self._settled(here, certificate.radius, certificate.curvature.lower)
         except (BudgetExhausted, NonFiniteValue):
             settled = False
         return certificate if settled else replace(certificate, verdict="second-order", radius=None)
 
-    def _settled(self, here: Neighbourhood, radius: float, lower: float, rng: np.random.Generator) -> bool:
+    def _settled(self, here: Neighbourhood, radius: float, lower: float) -> bool:
         """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the
-        gradient and along the Newton step; and, if it is larger than the steps, whether along a Newton step that is
-        known the gradient does not bend, all the way to where the ball ends, or else whether that step contracts.
+        gradient and along the Newton step; and, if it is larger than the steps, whether that step contracts.
 
-        Queries: 1, or 2 if a Newton step is known; those of `bends` or `newton_contracts` if the ball is larger than
-        the steps
+        Queries: 1, or 2 if a Newton step is known; those of `newton_contracts` if the ball is larger than the steps
         """
         g, step = here.gradient()[0], None
         ways = [g]
@@ -144,12 +140,8 @@ class Certifier:
                 return False
         if radius <= float(np.min(here.steps)):
             return True
-        length = radius if step is None else float(np.linalg.norm(step))
-        if length > radius or length == 0.0:  # beyond the ball it proves nothing
-            return False
-        if step is None or radius > NEARBY * float(np.min(here.steps)):
-            return newton_contracts(here, step)
-        return bends(here, step / length, radius, rng) <= lower * radius / 4
+        beyond = step is not None and float(np.linalg.norm(step)) > radius
+        return not beyond and newton_contracts(here, step)  # beyond the ball it proves nothing
 
     def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
         """The gradient's interval, the finding, and the rho that "minimum" would rest on."""

@@ -15,30 +15,6 @@ gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an infle
 
 STEPS = 20
 
-NEARBY = 8.0
-"""A ball of up to so many difference steps is looked at where it ends: an eighth of the way is within the steps."""
-
-WAYS, SURE = 4, 44.0
-"""Random directions along which the gradient is seen to bend, and what that is multiplied by: 2.5 over the root of the
-mean square of so many normal numbers, of which 2 in 100,000 are smaller."""
-
-
-def bends(here: Neighbourhood, v: Vector, radius: float, rng: np.random.Generator) -> float:
-    """A bound on how far the gradient at x + radius v, a unit vector, is from what it would be if it changed as it does
-    over an eighth of the way; it may bend sideways.
-
-    Queries: 24
-    """
-    ways = rng.standard_normal((WAYS, here.d))
-    across = np.array([Products.reach(Products(here, here.unit), 1.0, way) for way in ways])
-    along = radius * np.array([0.0, 1 / 8, 1.0])
-    sides = np.stack([across[:, None] * ways, -across[:, None] * ways], axis=1)            # ways, sides, d
-    points = (along[:, None, None, None] * v + sides).reshape(-1, here.d)                  # along, ways, sides, d
-    up, down = np.moveaxis(here.f.tagged("check")(here.around(points)).reshape(3, WAYS, 2), 2, 0)
-    at, near, far = (up - down) / (2 * across)                                             # w'g(x + t v)
-    bent = (far - at) - 8 * (near - at)
-    return SURE * float(np.sqrt(np.mean(bent**2)))
-
 
 def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
     """Whether the gradient at x - H^-1 g is at most an eighth of that at x.

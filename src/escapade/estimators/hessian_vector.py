@@ -170,30 +170,27 @@ class Products:
 
     def missed(self, q: Vector, product: Vector, ways: Vector, along: float, across: float) -> Vector:
         """The error of the product with q along each of these vectors, the rows of a matrix, by differences of four
-        values at steps times these factors, which no odd derivative enters; extrapolated if the product is. Or, with a
-        matrix of as many q, and their products, each along its own.
+        values at steps times these factors, which no odd derivative enters; extrapolated if the product is.
 
         Queries: 4*m for m of them, 8*m if the order is 4
         """
-        here, turned = self.here, self.direction(ways.T).T
-        v = np.atleast_2d(self.direction(q.T).T)
-        t = along * np.array([self.reach(self.factor, one) for one in v])
+        here, v, turned = self.here, self.direction(q), self.direction(ways.T).T
+        t = along * self.reach(self.factor, v)
         u = across * np.array([Products.reach(self, self.factor, way) for way in turned])
-        a, b = np.array([1.0, 1.0, -1.0, -1.0])[:, None], np.array([1.0, -1.0, 1.0, -1.0])[:, None]
-        corners = (a * (t[:, None] * v)[:, None, :] + b * (u[:, None] * turned)[:, None, :]).reshape(-1, here.d)
+        a, b = t * np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
+        corners = (np.outer(a, v) + b[:, None] * (u[:, None] * turned)[:, None, :]).reshape(-1, here.d)
         if self.order == 4:
             corners = np.concatenate([corners, 2 * corners])
         values = here.f.tagged("curvature")(here.around(corners)).reshape(-1, len(ways), 4)
-        seen = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
-        twice = seen[0] if self.order < 4 else (4 * seen[0] - seen[1] / 4) / 3
-        error: Vector = np.sum(ways * product, axis=1) - (twice - self.shift * np.sum(turned * v, axis=1))
+        mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
+        seen = mixed[0] if self.order < 4 else (4 * mixed[0] - mixed[1] / 4) / 3
+        error: Vector = ways @ product - (seen - self.shift * (turned @ v))
         return error
 
     def closer(self, q: Vector, room: float, rng: np.random.Generator) -> tuple[float, float]:
         """A random part of the steps of the product with q, and of those across it, as small as leaves noise well below
         this; both are as long."""
-        v = self.direction(np.atleast_2d(q)[0])
-        along, across = self.reach(self.factor, v), Products.reach(self, self.factor, v)
+        along, across = self.reach(self.factor, self.direction(q)), Products.reach(self, self.factor, self.direction(q))
         steps = along * Products.reach(self, self.factor) / math.sqrt(self.here.d)
         least, even = math.sqrt(self.here.noise.norm(1) / steps / room), math.sqrt(along / across)
         margin = 1.0 if self.here.noise.source == "rounding" else 3.0  # a bound, or a standard deviation
@@ -203,17 +200,16 @@ class Products:
     def hides(
         self, q: Vector, product: Vector, delta: float, rng: np.random.Generator, known: float = 0.0
     ) -> bool:
-        """Whether the product with q, or one of two, is wrong by more than a part of delta, and than is known, on much
-        shorter steps of a random length, as far as a few random directions tell: f is another function within the
-        steps.
+        """Whether the product with q is wrong by more than a part of delta, and than is known, on much shorter steps of
+        a random length, as far as a few random directions tell: f is another function within the steps.
 
         Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
         """
         closer = self.closer(q, delta / 16, rng)
         if closer[1] >= 0.5:
             return False
-        ways = rng.standard_normal((FEW if self.here.d >= 4 * GLANCES else FEW // 2, self.here.d))
-        missed = norm2(self.missed(*mixed(q, product, len(ways), rng), ways, *closer)) / math.sqrt(len(ways))
+        ways = rng.standard_normal((FEW if self.here.d >= 4 * GLANCES else FEW // 2, len(q)))
+        missed = norm2(self.missed(q, product, ways, *closer)) / math.sqrt(len(ways))
         return not missed <= max(HIDDEN * delta, known)
 
     def after(self, obstacle: str) -> Products:
@@ -229,16 +225,6 @@ class Products:
     def too_long(self) -> bool:
         """Whether the steps are longer than any that could still be called a difference."""
         return self.factor > 1 and self.factor * float(np.max(self.here.steps)) > LONGEST
-
-
-def mixed(q: Vector, product: Vector, m: int, rng: np.random.Generator) -> tuple[Vector, Vector]:
-    """A product as it is; of two, the rows of matrices, m mixtures: cos t and sin t times those, t all around from a
-    random start. The squares of their errors are half those of both, on average."""
-    if q.ndim == 1:
-        return q, product
-    t = math.pi * (rng.random() + np.arange(m) / m)
-    parts = np.stack([np.cos(t), np.sin(t)], axis=1)
-    return parts @ q, parts @ product
 
 
 def mixed_product(here: Neighbourhood, q: Array, order: Order = 2) -> Array:

@@ -7,7 +7,7 @@ import escapade
 from escapade import Oracle
 from escapade.estimators.neighbourhood import Neighbourhood
 from escapade.methods.auto.model import Model
-from escapade.methods.auto.shaped import BOTH, GLANCES, Shaped, cut, preconditioner
+from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 
 
 def products(d, rng, failure, bend=0.5):
@@ -40,28 +40,6 @@ def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
         sizes.append(bound / error)
     assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
     assert np.median(sizes) < 6
-
-
-@pytest.mark.parametrize("d", [32, 60])
-@pytest.mark.parametrize("alike", [False, True])
-def test_the_errors_of_two_products_are_bounded_together(d, alike):
-    """Those of two vectors that have nothing to do with each other, and of one vector and nothing: then few mixtures
-    show the error, and one of the two has all of it."""
-    failure, missed, sizes = 0.05, 0, []
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        shaped, H = products(d, rng, failure)
-        q = rng.standard_normal((2, d))
-        q /= np.linalg.norm(q, axis=1, keepdims=True)
-        images = np.stack([shaped(q[0]), q[1] @ H if alike else shaped(q[1])])
-        worst, before = float(np.max(np.linalg.norm(images - q @ H, axis=1))), shaped.here.f.ledger.queries
-        bound = shaped.truncation(q, images)
-        assert shaped.here.f.ledger.queries - before == 4 * BOTH + 16
-        assert not shaped.within
-        missed += worst > bound
-        sizes.append(bound / worst)
-    assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
-    assert np.median(sizes) < 8
 
 
 def test_few_variables_are_measured_again_instead():

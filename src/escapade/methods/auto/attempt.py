@@ -12,13 +12,12 @@ from ..._array import norm2
 from ..._words import counted
 from ...curvature import Finding
 from ...curvature.finding import SOFTEST
-from ...curvature.newton import NEARBY, SURE
 from ...curvature.process import Process
 from ...curvature.starts import Starts
 from ...estimators.hessian_vector import KIND, Order
 from ...estimators.neighbourhood import Interval, Vector
 from .quadratic import Matrix
-from .shaped import MORE, Shaped
+from .shaped import Shaped
 
 if TYPE_CHECKING:
     from .certificate import Informed
@@ -70,12 +69,8 @@ class Attempt:
         first = self._begin(limits.threshold(limits.aim))
         if not products.steady(self._softest(first)):
             return None
-        if limits.aim == 2 and self._worth(first) == [limits.threshold(2)] and products.together:
-            self._begin(limits.threshold(2))
-            self._settle_both(limits.threshold(2))
-        else:
-            self._settle_first(first)
-        r = len(self.tried)
+        self._settle_first(first)
+        r = 1
         while True:  # a start that does not reach its threshold may reach that of more starts
             fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in self.tried))
             products.error = self.error
@@ -149,13 +144,11 @@ class Attempt:
         return threshold <= bound < threshold * math.exp(extra * process.pace())  # not shown yet, and within reach
 
     def _wanted(self) -> float:
-        """The curvature that must be shown before "minimum" can be said without the gradient at a Newton step."""
+        """The curvature that must be shown before "minimum" can be said without a Newton step."""
         here = self.products.here
         g, error = here.gradient()
         size, third = float(np.linalg.norm(g)) + error, max(self.products.third, here.third_derivative())
-        near, least, steps = 2 * size, float(np.sqrt(6 * third * size)), float(np.min(here.steps))
-        looked = max(near / (NEARBY * steps), float(np.sqrt(4 * SURE * third * size)))  # where the ball ends
-        return 1.2 * min(max(near / steps, least), looked)
+        return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature H - shift has along it."""
@@ -190,21 +183,6 @@ class Attempt:
             self._advance(process, threshold)
             if len(process.alpha) > known:
                 self.error = max(self.error, process.settle(*self._aimed(process, threshold)))
-
-    def _settle_both(self, threshold: float) -> None:
-        """Measure the errors of both starts together; those that are in the way, again."""
-        levels = [max(self._aimed(one, threshold)[0], 0.0) for one in self.tried]
-        room = min(one.room(level, threshold) for one, level in zip(self.tried, levels, strict=True))
-        critical = [one.critical(level) for one, level in zip(self.tried, levels, strict=True)]
-        q, image = (np.stack(vectors) for vectors in zip(*critical, strict=True))
-        self.error = self.products.noise() + self.products.truncation(q, image, room)
-        for one, level in zip(self.tried, levels, strict=True):
-            one.seen.append((level, self.error))
-        wanting = [one for one in self.tried if one.shown(threshold) is None and self.error < math.inf]
-        if len(wanting) == len(self.tried):
-            self.error /= MORE  # what is to be expected of each by itself
-        for one in wanting:
-            self._settle(one, threshold)
 
     def _aimed(self, process: Process, threshold: float) -> tuple[float, float]:
         """The level at which to measure an error expected to be this, and the threshold: the highest that a larger one

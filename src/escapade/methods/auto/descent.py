@@ -9,7 +9,6 @@ from itertools import count
 import numpy as np
 
 from ..._array import epsilon, norm2
-from ...curvature.newton import NEARBY
 from ...errors import NonFiniteValue
 from ...estimators.neighbourhood import Neighbourhood, Vector
 from .gradient import FEW, Differences
@@ -33,7 +32,7 @@ LOST = 8
 FIRST, DOUBLINGS = 3, 30
 """So often a first step may be doubled, on a model that nothing has confirmed yet, and any other."""
 
-POLISH, FARTHER = 3, 4.0
+POLISH, FARTHER = 3, 30.0
 """Steps that may be spent on a gradient so small that "minimum" can be said, if it is not larger than that by more."""
 
 FAINT = 1e-4
@@ -247,10 +246,10 @@ class Descent:
         return close if 0.5 * self.epsilon <= FARTHER * close else 0.7 * self.epsilon
 
     def _close(self, p: Point, share: float = 0.5) -> float:
-        """A gradient with which "minimum" can be said without another at a Newton step, the minimiser being nearer than
-        a few steps of the differences; half the tolerance where the valley is too flat for that."""
+        """A gradient with which "minimum" can be said without a Newton step, the minimiser being nearer than the steps
+        of the differences; half the tolerance where the valley is too flat for that."""
         low, flat = self.model.lowest()[0], 2 * self.ask.curvtol
         if low <= flat and self.off < 0.1:
             return share * self.epsilon
-        close = 0.12 * max(low, flat) * NEARBY * float(np.min(self.ask.long(p)))
+        close = 0.12 * max(low, flat) * float(np.min(self.ask.long(p)))
         return min(max(close, 2 * self.ask.blur(p)), share * self.epsilon)

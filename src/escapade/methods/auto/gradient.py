@@ -69,7 +69,7 @@ class Differences:
         x = self.array(p.y)
         values = table(self.f.tagged("check"), x, unit, p.f, rng)
         seen = SAFETY * (table_estimate(values) or 0.0)
-        if 2 * seen <= NOISIER * self.eta(p.f) or seen <= 4 * rounding_of_x(x, unit, values):
+        if 2 * seen <= NOISIER * self.eta(largest(values)) or seen <= 4 * rounding_of_x(x, unit, values):
             return False
         self.level = max(self.level, seen)
         return True

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from ..._array import norm2
-from ...estimators.hessian_vector import CLOSER, GLANCES, Products, mixed
+from ...estimators.hessian_vector import CLOSER, GLANCES, Products
 from ...estimators.neighbourhood import Vector
 from ...estimators.steps import TRUNCATION_SAFETY
 from .limited import Limited, Shape
@@ -32,11 +32,6 @@ WIDE = 0.5
 UNEVEN = 4.0
 """Curvatures along the coordinates that differ by less are as good as equal."""
 
-
-BOTH, MORE = 12, 1.83
-"""Random directions along which the errors of two products are seen at once, and how much larger these may be than
-their mixtures show: sqrt(2), for one may have all of it, times 1.29, for few mixtures may (failures of 1e-6 and more).
-"""
 
 ANOTHER = 3.0
 """An error so much larger on shorter steps than on far ones, or larger than the tolerance, is not believed to be
@@ -104,12 +99,6 @@ class Shaped(Products):
     hidden: bool = False
     """Whether that was seen on much shorter steps, and products with any vector are wrong."""
 
-    @property
-    def together(self) -> bool:
-        """Whether the errors of two products are seen together, for less than apart: not if these are measured again,
-        and that is cheap."""
-        return self.here.d >= 4 * GLANCES or (self.order == 1 and 2 * (self.here.d + 1) > 4 * BOTH)
-
     def direction(self, q: Vector) -> Vector:
         """P q."""
         v: Vector = self.P @ q
@@ -120,9 +109,8 @@ class Shaped(Products):
         return self.shrink * super().reach(factor, v)
 
     def truncation(self, q: Vector, product: Vector, room: float = 0.0) -> float:
-        """From 32 variables on errors are seen along a few random directions, and so are those of two products at once,
-        the rows of matrices; else products are measured again, forward ones on the other side, at far steps, and looked
-        at on shorter ones.
+        """From 32 variables on errors are seen along a few random directions; else products are measured again, forward
+        ones on the other side, at far steps, and looked at on shorter ones.
 
         Queries: 32 or 64, twice that if the order is 4; or d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4, and d for a
         row not yet known, and those of `hides`
@@ -132,9 +120,7 @@ class Shaped(Products):
         if self.here.d >= 4 * GLANCES:
             error = self.glances(q, product, self.here.far, 1.0)
             return max(error, self.seen_closer(q, product, room, error))
-        if q.ndim == 2:
-            error = self.glances(q, product, self.here.far, 1.0)
-        elif self.order > 1:
+        if self.order > 1:
             error = super().truncation(q, product)
         else:
             far = self.here.far
@@ -164,24 +150,22 @@ class Shaped(Products):
         return math.inf if self.within else 0.0
 
     def glances(self, q: Vector, product: Vector, along: float, across: float) -> float:
-        """A bound on the error of a product, or of both of two, from its components along normal vectors w, taken by
-        differences of four values at steps times these factors, which no odd derivative enters.
+        """A bound on the error of a product, from its components along normal vectors w, taken by differences of four
+        values at steps times these factors, which no odd derivative enters.
 
         The mean of (w'e)^2 is |e|^2 chi^2 / m: it is divided by what chi^2 / m exceeds but for half of `failure`.
 
-        Queries: 32, or 48 for two, twice that if the order is 4
+        Queries: 32, or 64 if the order is 4
         """
         self.failure /= 2
-        m, more = (GLANCES, 1.0) if q.ndim == 1 else (BOTH, MORE)
-        ways = self.rng.standard_normal((m, self.here.d))
-        missed = self.missed(*mixed(q, product, m, self.rng), ways, along, across)
-        size = float(np.sqrt(np.mean(missed**2)))
-        self.saw(np.full(1, size), np.atleast_2d(q)[0], self.factor)
-        return more * self._safety(self.failure, m) * size
+        ways = self.rng.standard_normal((GLANCES, len(q)))
+        size = float(np.sqrt(np.mean(self.missed(q, product, ways, along, across) ** 2)))
+        self.saw(np.full(1, size), q, self.factor)
+        return self._safety(self.failure) * size
 
-    def _safety(self, failure: float, m: int = GLANCES) -> float:
+    def _safety(self, failure: float) -> float:
         """What the root-mean-square of the components along so few vectors is multiplied by."""
-        return TRUNCATION_SAFETY / math.sqrt(float(gammaincinv(m / 2, failure)) * 2 / m)
+        return TRUNCATION_SAFETY / math.sqrt(float(gammaincinv(GLANCES / 2, failure)) * 2 / GLANCES)
 
     def saw(self, odd: Vector, q: Vector, factor: float) -> None:
         """Keep the third derivative that the odd part of a product shows, which was taken along P q."""
