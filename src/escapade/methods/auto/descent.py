@@ -113,12 +113,12 @@ class Descent:
         """
         ask, least = self.ask, 4 * epsilon(self.ask.x)
         spare: Tried | None = None
-        noisier = False
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
             length, rise, eta = norm2(tried.s), tried.f - p.f, ask.eta(p.f)
-            if noisier := self._noisier(p, eta):
-                break
+            if self._noisier(p, eta):
+                ask.forward(p, self.model.diagonal)
+                return p
             if length > 0 and rise >= 0 and SHOWN * eta < (bend := 2 * (rise - float(p.g @ tried.s))) < math.inf:
                 self.model.along(tried.s / length, bend / length**2)
             enough = p.f if spare is None else p.f + 0.5 * (spare.f - p.f)  # of steps that gain alike, the shortest
@@ -136,13 +136,12 @@ class Descent:
                     continue
                 self.region.longest *= 2
                 return q
-        if p.sharp and not noisier:
+        if p.sharp:
             return None
         if ask.d <= FEW:
             self.model, self.region.radius = Model(ask.dense(p)), 0.01
         else:
-            if not noisier:
-                ask.measure_noise(p, self.rng, ask.ones)
+            ask.measure_noise(p, self.rng, ask.ones)
             self._check(ask.central(p))
         return p
 
