@@ -141,7 +141,7 @@ class Attempt:
         if self._lowest(process)[1] <= 2 * wanted:
             return False
         bound = process.bound(wanted + self.finder.delta, self.error, joint=True)
-        return threshold <= bound < threshold * math.exp(extra * process.pace())  # not shown yet, and within reach
+        return threshold <= bound < threshold * math.exp((extra + 1) * process.pace())  # not shown yet, nor far from it
 
     def _wanted(self) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""
