@@ -1,5 +1,7 @@
 """Functions made to deceive `certify` and `minimize`; each of them once did."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev
@@ -194,6 +196,24 @@ def test_a_gradient_that_bends_sideways_along_the_newton_step_makes_no_minimum(l
             np.zeros(d), rng=seed, maxfev=40_000,
         )  # fmt: skip
         assert found.certificate is None or found.certificate.verdict != "minimum"
+
+
+@pytest.mark.parametrize("d", [12, 24])
+@pytest.mark.parametrize("width", [0.2, 0.45])
+def test_a_kick_at_the_newton_point_makes_no_minimum(d, width):
+    """The only minimiser is 8.2 steps away, beyond the ball of 8 steps. Nothing shows of the kick sideways that sends it
+    there but at the Newton point, 4 steps away: not at x, not at an eighth of the ball, not where it ends."""
+    lowest, n = 0.019, 3.98 * H
+    s = 7.2 * H * lowest
+    for seed in range(4):
+        a, b = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, 2)))[0].T
+
+        def fun(x, a=a, b=b):
+            t, y = float(a @ x), float(b @ x)
+            return lowest / 2 * float(x @ x) - lowest * n * t - s * y * math.exp(-((t - n) ** 2) / 2 / (width * H) ** 2)
+
+        found = minimize(fun, np.zeros(d), rng=seed)
+        assert found.certificate.verdict != "minimum"
 
 
 def test_steps_are_not_cut_below_what_x_resolves():

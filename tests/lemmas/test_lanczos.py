@@ -214,3 +214,16 @@ def test_what_is_shown_was_measured(products):
     assert process.shown(process.bound(0.0, 0.0)) is None
     process.advance()
     assert process.shown(wide) is None
+
+
+def test_what_was_shown_of_one_product_is_not_taken_back_by_a_larger_error():
+    """Its error may be measured twice, at two levels: the smaller one, which passed, is not to end below its level."""
+    matrix, metric, _, vectors, q = setting(4, 15, 1.0, 2.0)
+    process = Process(Fake(matrix, metric, 0.0, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
+    process.advance()
+    least = process.bound(0.0, 0.0, joint=True)
+    small, large = 0.1 * least, 1e3 * least
+    threshold = process.bound(0.0, 2 * small, joint=True)
+    process.seen = [(0.5 * process.alpha[0], large), (0.0, small)]
+    assert process.bound(0.0, large, joint=True) > threshold
+    assert process.shown(threshold) == 0.0

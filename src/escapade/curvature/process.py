@@ -179,7 +179,7 @@ class Process:
         """The highest level above which the spectrum was shown to lie, with the error measured for it; or None."""
         passed = [level for level, error in self.seen if self.bound(level, error, joint=True) < threshold]
         if passed and len(self.alpha) == 1:  # the joint product is the same at every level
-            return self.level(max(error for _, error in self.seen), threshold, joint=True)
+            passed.append(self.level(max(error for _, error in self.seen), threshold, joint=True))
         return max(passed, default=None)
 
     def critical(self, level: float) -> tuple[Vector, Vector]:
