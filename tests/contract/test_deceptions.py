@@ -201,8 +201,8 @@ def test_a_gradient_that_bends_sideways_along_the_newton_step_makes_no_minimum(l
 @pytest.mark.parametrize("d", [12, 24])
 @pytest.mark.parametrize("width", [0.2, 0.45])
 def test_a_kick_at_the_newton_point_makes_no_minimum(d, width):
-    """The only minimiser is 8.2 steps away, beyond the ball of 8 steps. Nothing shows of the kick sideways that sends it
-    there but at the Newton point, 4 steps away: not at x, not at an eighth of the ball, not where it ends."""
+    """The only minimiser is 8.2 steps away, beyond the ball of 8 steps. Nothing shows of the kick sideways that sends
+    it there but at the Newton point, 4 steps away: not at x, not at an eighth of the ball, not where it ends."""
     lowest, n = 0.019, 3.98 * H
     s = 7.2 * H * lowest
     for seed in range(4):
