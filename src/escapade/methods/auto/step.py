@@ -23,7 +23,7 @@ LITTLE = 0.1
 TOGETHER = 64
 """From this dimension on a longer step is tried together with its gradient."""
 
-WORTH = 1.0
+WORTH = 0.5
 """A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
 
 
