@@ -35,10 +35,6 @@ FIRST, DOUBLINGS = 3, 30
 POLISH, FARTHER = 3, 30.0
 """Steps that may be spent on a gradient so small that "minimum" can be said, if it is not larger than that by more."""
 
-FAINT = 1e-4
-"""Where f has become so much smaller since noise was listened for, a poor step is reason to listen again: rounding need
-not fall with f."""
-
 ANOTHER = 0.5
 """A diagonal that differs from that of a stale model by this, relatively and on average, is another."""
 
@@ -67,8 +63,6 @@ class Descent:
     wary: bool = False
     """Whether a step was thought the last, and was not."""
     progress: Progress = field(default_factory=Progress)
-    heard: float = 0.0
-    """What rounding was thought to leave when noise was last listened for."""
     shrunk: tuple[float, float] = (1.0, 1.0)
     """What the last two steps left of the gradient."""
 
@@ -116,7 +110,7 @@ class Descent:
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS if self.steps else FIRST)
             length, rise, eta = norm2(tried.s), tried.f - p.f, ask.eta(p.f)
-            if self._noisier(p, eta):
+            if self.region.kept[-1] <= LITTLE and ask.noisier(p, self.rng, self.model.diagonal):
                 ask.forward(p, self.model.diagonal)
                 return p
             if length > 0 and rise >= 0 and SHOWN * eta < (bend := 2 * (rise - float(p.g @ tried.s))) < math.inf:
@@ -144,18 +138,6 @@ class Descent:
             ask.measure_noise(p, self.rng, ask.ones)
             self._check(ask.central(p))
         return p
-
-    def _noisier(self, p: Point, eta: float) -> bool:
-        """Whether the last step was poor because f is much noisier than its size tells, in more than a few variables.
-
-        Queries: 9, once for every time that f falls to a small part of itself
-        """
-        self.heard = max(self.heard, eta)
-        if self.region.kept[-1] > LITTLE or eta >= FAINT * self.heard or self.ask.d <= FEW:
-            return False
-        self.heard = eta
-        curved = np.maximum(np.abs(self.model.diagonal), self.ask.curvtol)
-        return self.ask.noisier(p, self.rng, 1 / np.sqrt(curved))
 
     def _moved(self, p: Point, tried: Tried) -> Point:
         """The point where a step leads, with its gradient, unless that can wait for the certificate."""

@@ -20,6 +20,9 @@ from .quadratic import Matrix
 NOISIER = 50
 """Noise that is larger than was thought by less than this makes no difference."""
 
+FAINT = 1e-4
+"""Rounding need not fall with f: where that has become so much smaller, noise is listened for again."""
+
 FEW = 8
 """Up to this dimension all second differences are taken at the start, and where a model has failed."""
 
@@ -34,6 +37,8 @@ class Differences:
     curvtol: float
     level: float = 0.0
     """The standard deviation of the error of f; 0 for rounding alone."""
+    heard: float = 0.0
+    """What rounding was thought to leave when noise was last listened for."""
     doubt: float = 0.3
     """How wrong the diagonal of the model may be, relatively."""
 
@@ -60,13 +65,17 @@ class Differences:
         seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
         self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
 
-    def noisier(self, p: Point, rng: np.random.Generator, unit: Vector) -> bool:
-        """Whether a difference table in these units shows much more noise than is known, which then is learnt: but not
-        the rounding of its points, for that will not stay.
+    def noisier(self, p: Point, rng: np.random.Generator, diagonal: Vector) -> bool:
+        """Whether f at p, in more than a few variables, is much noisier than its size tells: where f has become small
+        since noise was last listened for. Noise in a difference table, in units of curvatures, is learnt; but not the
+        rounding of its points, for that will not stay.
 
-        Queries: 9
+        Queries: 9, once for every time that f falls to a small part of itself
         """
-        x = self.array(p.y)
+        eta = self.eta(p.f)
+        if eta >= FAINT * self.heard or self.d <= FEW:
+            return False
+        self.heard, x, unit = eta, self.array(p.y), 1 / np.sqrt(np.maximum(np.abs(diagonal), self.curvtol))
         values = table(self.f.tagged("check"), x, unit, p.f, rng)
         seen = SAFETY * (table_estimate(values) or 0.0)
         if 2 * seen <= NOISIER * self.eta(largest(values)) or seen <= 4 * rounding_of_x(x, unit, values):

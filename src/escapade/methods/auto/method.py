@@ -88,6 +88,7 @@ class Auto:
             ask.measure_noise(p, rng, np.ones(ask.d))
         elif self.noise is not None:
             ask.level = float(self.noise)
+        ask.heard = ask.eta(p.f)
         return p
 
 

@@ -15,8 +15,9 @@ AGREED = 0.01
 SURE = 0.5
 """A direction whose curvature is as the model says, within this, needs no product of its own."""
 
-SOFT = 2.0
-"""A coordinate whose curvature is a standard deviation higher than another's weighs less by exp of minus this."""
+SOFT, LEAST = 2.0, 4.0
+"""A coordinate whose curvature is a standard deviation higher than another's weighs less by exp of the first, and none
+by more than exp of the second: a coordinate by itself shows no other."""
 
 
 def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, most: int) -> Vector | None:
@@ -34,7 +35,7 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
     q, refined = rng.standard_normal(ask.d), False
     if model.fresh:
         higher = model.diagonal - np.min(model.diagonal)
-        q *= np.exp(-SOFT * higher / (float(np.std(higher)) + 1e-300))
+        q *= np.exp(-np.minimum(SOFT * higher / (float(np.std(higher)) + 1e-300), LEAST))
     basis: list[Vector] = []
     images: list[Vector] = []
     while True:
