@@ -153,11 +153,6 @@ class Process:
         close = 1e-10 * (high - low)
         return max(float(brentq(excess, low, high, xtol=close)) - 2 * close, low)
 
-    def room(self, level: float, threshold: float) -> float:
-        """What the joint error may be, if the bound at a level is to stay below the threshold."""
-        first, _, w = self.terms(level)
-        return max(threshold - first, 0.0) / norm2(w) if first < math.inf else 0.0
-
     def settle(self, level: float, threshold: float) -> float:
         """Measure the joint error that the inequality hangs on at a level; if that cannot be shown with it, at one that
         should be, and at level 0.
@@ -168,7 +163,8 @@ class Process:
         """
         while True:
             level = max(level, 0.0) if len(self.seen) < 2 else 0.0
-            room = self.room(level, threshold)
+            first, _, w = self.terms(level)
+            room = max(threshold - first, 0.0) / norm2(w) if first < math.inf else 0.0
             error = self.products.noise() + self.products.truncation(*self.critical(level), room)
             self.seen.append((level, error))
             if level == 0.0 or self.shown(threshold) is not None:

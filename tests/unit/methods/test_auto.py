@@ -705,7 +705,7 @@ def test_a_start_whose_error_is_in_the_way_takes_a_product_more_not_four_starts(
 
 
 def test_a_probe_starts_where_the_diagonal_is_low():
-    """One saddle in forty variables, of a curvature that shows in the diagonal: two products find it, not six."""
+    """Saddles in forty variables whose way down lowers the diagonal: 2.8 rows find it, and 3.8 from anywhere."""
     d, costs = 40, []
     for seed in range(10):
         problem = OffAxis(d=d, seed=seed)

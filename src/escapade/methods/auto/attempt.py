@@ -166,32 +166,33 @@ class Attempt:
     def _settle_first(self, first: Process) -> None:
         """Measure the error of a first start, and go on with it where that is worth more than another start."""
         alone, aim = self.limits.threshold(1), self.limits.threshold(self.limits.aim)
-        enough = alone if first.bound(0.0, self.error, joint=True) < alone else aim
-        self.error = first.settle(*self._aimed(first, enough))
+        self.error = self._measured(first, alone if first.bound(0.0, self.error, joint=True) < alone else aim)
         for enough in self._worth(first):
-            known = len(first.alpha)
-            self._advance(first, enough)
-            if len(first.alpha) > known:
-                self.error = first.settle(*self._aimed(first, enough))
+            if self._goes_on(first, enough):
+                self.error = self._measured(first, enough)
 
     def _settle(self, process: Process, threshold: float) -> None:
         """Measure the error of a start; if that is in the way, but not too large, go on and measure it again."""
-        known = len(process.alpha)
-        self.error = max(self.error, own := process.settle(*self._aimed(process, threshold)))
-        w = process.terms(0.0)[2]
-        if process.shown(threshold) is None and 1.25 * norm2(w) * own + process.lost(w) < threshold:
-            self._advance(process, threshold)
-            if len(process.alpha) > known:
-                self.error = max(self.error, process.settle(*self._aimed(process, threshold)))
+        own, w = self._measured(process, threshold), process.terms(0.0)[2]
+        self.error = max(self.error, own)
+        near = process.shown(threshold) is None and 1.25 * norm2(w) * own + process.lost(w) < threshold
+        if near and self._goes_on(process, threshold):
+            self.error = max(self.error, self._measured(process, threshold))
 
-    def _aimed(self, process: Process, threshold: float) -> tuple[float, float]:
-        """The level at which to measure an error expected to be this, and the threshold: the highest that a larger one
-        would still allow, or that which "minimum" needs."""
+    def _goes_on(self, process: Process, threshold: float) -> bool:
+        """Run a start further; whether that took a product more."""
+        known = len(process.alpha)
+        self._advance(process, threshold)
+        return len(process.alpha) > known
+
+    def _measured(self, process: Process, threshold: float) -> float:
+        """The error of a start, measured at the highest level that one larger than expected would still allow, or at
+        that which "minimum" needs."""
         wanted = self._wanted() + self.finder.delta
         level = process.level(ALLOWED * self.error, threshold, joint=True)
         if level < wanted and process.bound(wanted, self.error, joint=True) < threshold:
             level = wanted
-        return level, threshold
+        return process.settle(level, threshold)
 
     def _worth(self, first: Process) -> list[float]:
         """Thresholds that more products of a first start are worth, where their error lets them be reached: that of a

@@ -62,8 +62,12 @@ class Differences:
 
         Queries: 9
         """
-        seen = table_estimate(table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng))
-        self.level = max(self.level, 0.0 if seen is None else SAFETY * seen)
+        self.level = max(self.level, self._table(p, rng, unit)[1])
+
+    def _table(self, p: Point, rng: np.random.Generator, unit: Vector) -> tuple[Vector, float]:
+        """A difference table in these units, and the noise that it shows."""
+        values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
+        return values, SAFETY * (table_estimate(values) or 0.0)
 
     def noisier(self, p: Point, rng: np.random.Generator, diagonal: Vector) -> bool:
         """Whether f at p, in more than a few variables, is much noisier than its size tells: where f has become small
@@ -75,10 +79,10 @@ class Differences:
         eta = self.eta(p.f)
         if eta >= FAINT * self.heard or self.d <= FEW:
             return False
-        self.heard, x, unit = eta, self.array(p.y), 1 / np.sqrt(np.maximum(np.abs(diagonal), self.curvtol))
-        values = table(self.f.tagged("check"), x, unit, p.f, rng)
-        seen = SAFETY * (table_estimate(values) or 0.0)
-        if 2 * seen <= NOISIER * self.eta(largest(values)) or seen <= 4 * rounding_of_x(x, unit, values):
+        self.heard, unit = eta, 1 / self.roots(diagonal)
+        values, seen = self._table(p, rng, unit)
+        blur = rounding_of_x(self.array(p.y), unit, values)
+        if 2 * seen <= NOISIER * self.eta(largest(values)) or seen <= 4 * blur:
             return False
         self.level = max(self.level, seen)
         return True
@@ -129,8 +133,13 @@ class Differences:
     def fitting(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of first differences of fourth order: noise^(1/5), in units in which a curvature is one, and a fifth
         derivative is taken for one too."""
-        h = self.eta(p.f) ** 0.2 / np.sqrt(np.maximum(np.abs(diagonal), self.curvtol))
+        h = self.eta(p.f) ** 0.2 / self.roots(diagonal)
         return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
+
+    def roots(self, diagonal: Vector) -> Vector:
+        """The roots of curvatures along the coordinates, of the tolerance at least: one over the units in which these
+        are one."""
+        return np.sqrt(np.maximum(np.abs(diagonal), self.curvtol))
 
     def _fit(self, p: Point, h: Vector) -> Vector:
         least = 64 * epsilon(self.x)

@@ -88,7 +88,7 @@ def _fitted(ask: Differences, p: Point, rng: np.random.Generator) -> Model:
     Queries: 4*d + 9 + d*(d - 1), and 4*d more each time the curvatures are not those that the steps were made for
     """
     pair, diagonal = _row(ask, p)
-    ask.measure_noise(p, rng, 1 / np.sqrt(np.maximum(np.abs(diagonal), ask.curvtol)))
+    ask.measure_noise(p, rng, 1 / ask.roots(diagonal))
     for _ in range(FITS):
         h = ask.fitting(p, diagonal)
         if float(np.max(np.abs(np.log2(h / p.h)))) <= 1.0:
