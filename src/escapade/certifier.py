@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, epsilon
+from ._array import Array, epsilon, norm2
 from .certificate import Certificate, Trusted, Verdict
 from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
 from .curvature.finding import ANYWHERE, blank
@@ -106,7 +106,7 @@ class Certifier:
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
         try:
             here = self._here or Neighbourhood.measure(
-                f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, rng=rng
+                f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, gtol=self.gtol, rng=rng
             )
         except BudgetExhausted as stop:
             return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
@@ -115,12 +115,21 @@ class Certifier:
             return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(why), noise, 0.0)
         gradient, finding, rho = self.examine(here, rng)
         trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
+        if self._blurred(here, finding, rho.value):
+            here.sharpen()
+            gradient = here.slope(self.rho)
         certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
         try:
             settled = certificate.radius is None or self._settled(here, certificate.radius, certificate.curvature.lower)
         except (BudgetExhausted, NonFiniteValue):
             settled = False
         return certificate if settled else replace(certificate, verdict="second-order", radius=None)
+
+    def _blurred(self, here: Neighbourhood, finding: Finding, rho: float) -> bool:
+        """Whether the error of the gradient alone is in the way of "minimum" within the steps."""
+        lower, upper = finding.curvature.lower, here.slope(self.rho).upper
+        most = min(lower * float(np.min(here.steps)) / 2, lower**2 / (2 * rho + 1e-300))
+        return finding.certified and lower > 0 and norm2(here.gradient(self.rho)[0]) < most <= upper
 
     def _settled(self, here: Neighbourhood, radius: float, lower: float) -> bool:
         """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the
@@ -145,14 +154,11 @@ class Certifier:
 
     def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
         """The gradient's interval, the finding, and the rho that "minimum" would rest on."""
-        g, error = here.gradient(self.rho)
-        size = float(np.linalg.norm(g))
-        gradient = Interval(max(0.0, size - error), size + error)
-        rho = self._rho(here, [])
+        g, gradient, rho = here.gradient(self.rho)[0], here.slope(self.rho), self._rho(here, [])
         try:
             finding = self._even(here, self._look(here, gradient, rng))
             if finding.certified:
-                looked = [g / size] if size > 0 else []
+                looked = [g / norm2(g)] if np.any(g) else []
                 if finding.lowest is not None and finding.third == 0.0:  # else it has been looked at
                     looked.append(finding.lowest)
                 rho = self._rho(here, looked, finding.third)

@@ -104,9 +104,10 @@ class Finder(ABC):
         why = blank(here)
         return self.undecided(why) if why else self.at(here, rng)
 
-    def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> Neighbourhood:
-        """The neighbourhood this finder works in."""
-        return Neighbourhood.measure(f, x, curvtol=self.delta, noise=self.noise, x_scale=self.x_scale, rng=rng)
+    def look(self, f: Oracle, x: Array, rng: np.random.Generator, gtol: float = math.inf) -> Neighbourhood:
+        """The neighbourhood this finder works in, with a gradient that is good enough for this tolerance."""
+        settings = {"noise": self.noise, "x_scale": self.x_scale, "gtol": gtol}
+        return Neighbourhood.measure(f, x, curvtol=self.delta, **settings, rng=rng)
 
     @abstractmethod
     def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:

@@ -21,6 +21,9 @@ SHORTER = 0.11
 HALF, TWICE = 0.45, 2
 """Where so many of the random vectors are looked at once more, between their ends and the shorter steps."""
 
+SIGMAS = 4.0
+"""A fixed vector times random signs is at most so many times its norm."""
+
 JUMP_SAFETY = 2.0
 """How much larger a jump of the curvature may be than two random vectors show it."""
 
@@ -66,7 +69,9 @@ class Looks(Rows):
         odd = np.abs((a - b) / 2 - ratios * slopes)
         noise = 4 * self.noise.norm(1)
         bent = ratios**2 * np.abs((c - e) / 2 - slopes)  # third derivatives, which fall with the cube
-        if np.any(odd > noise + ratios * slope_error * np.sqrt(squares) + bent):
+        most = np.append(np.full(4, self.steps.max()), np.abs(lengths).max(axis=1, initial=0.0))
+        reach = np.minimum(np.sqrt(squares), SIGMAS * most)  # of an error along signs that are random
+        if np.any(odd > noise + ratios * slope_error * reach + bent):
             return False
         even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
         room = 64 * noise <= 1e-3 * self.curvtol * squares  # where noise leaves none, truncation cannot be cut

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -57,6 +58,7 @@ class Neighbourhood(Looks):
         curvtol: float,
         noise: float | str | None = None,
         x_scale: Any = None,
+        gtol: float = math.inf,
         rng: np.random.Generator,
     ) -> Neighbourhood:
         """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
@@ -74,7 +76,8 @@ class Neighbourhood(Looks):
         began = (dict(f.ledger.by_purpose), f.ledger.rounds)
         f0 = look.value(x)
         known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
-        here = cls(f, x, unit, curvtol, f0, Noise(0.0, "rounding"), np.ones(x.shape[0]), began=began, _facts=None)
+        none, steps = Noise(0.0, "rounding"), np.ones(x.shape[0])
+        here = cls(f, x, unit, curvtol, f0, none, steps, gtol=gtol, began=began, _facts=None)
         here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
         if noise is None and here._seen_noise(None, auto=False).source == "estimated":
             for here._closer in noise_.CLOSER:

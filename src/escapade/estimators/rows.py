@@ -26,6 +26,9 @@ Vector = NDArray[np.float64]
 BEYOND = 0.25
 """Second differences that change by more, relatively, when their steps are doubled are beyond the scale of f."""
 
+ABOVE = 4.0
+"""Truncation that is so much more than noise is worth rows on shorter steps."""
+
 Reckon = TypeVar("Reckon", bound=Callable[..., Any])
 
 
@@ -73,6 +76,8 @@ class Rows:
     """Whether those are taken on both sides, which is needed where steps are long: fourth derivatives cancel."""
     finer: int = 3
     """How often the gradient may be measured again on shorter steps."""
+    gtol: float = math.inf
+    """The gradient tolerance: a gradient that is on one side of it, whatever its error, is not measured again."""
     _fitted: tuple[Vector, Rows] | None = None
     _rows: dict[float, Vector] = field(default_factory=dict)
     _pairs: dict[float, Vector] = field(default_factory=dict)
@@ -130,7 +135,8 @@ class Rows:
 
         With a `rho`, a Lipschitz constant of the Hessian, the truncation is bounded and not estimated.
 
-        Where truncation is far above the noise, rows are taken again on steps that balance them, variable by variable.
+        Where truncation is above the noise, and in the way of telling whether the gradient is within the tolerance,
+        rows are taken again on steps that balance them, variable by variable.
 
         Queries: 0, or 3*d the first time shorter rows are needed, three times at most, and once more if they contradict
         """
@@ -142,13 +148,13 @@ class Rows:
             truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
         error = norm2(truncation), norm2(noise)
-        if self.finer == 0 or error[0] <= 100 * error[1] or error[0] <= 1e-3 * norm2(g):
+        if self.finer == 0 or error[0] <= ABOVE * error[1] or abs(norm2(g) - self.gtol) > error[0] + error[1]:
             return g, error[0] + error[1]
         if self._fitted is None or self._fitted[0] is not h:
             fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
             fitting = np.minimum(power_of_two(np.maximum(fitting, shortest(self.x, self.unit))), h)
             same = self.f, self.x, self.unit, self.curvtol, self.f0, self.noise
-            self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1)
+            self._fitted = h, Rows(*same, fitting, self.far, self.both, self.finer - 1, self.gtol)
         try:
             finer, blur = self._fitted[1].gradient(rho)
         except BudgetExhausted:  # what is known will have to do
@@ -157,6 +163,16 @@ class Rows:
         if off > 4 * (error[0] + error[1]) and not self._fitted[1]._holds(finer, blur):  # neither is believed
             return g, error[0] + error[1] + off
         return finer, blur
+
+    def slope(self, rho: float | None = None) -> Interval:
+        """The norm of the gradient."""
+        g, error = self.gradient(rho)
+        size = norm2(g)
+        return Interval(max(0.0, size - error), size + error)
+
+    def sharpen(self) -> None:
+        """From now on the gradient is the one on steps that balance noise and truncation, whatever the tolerance."""
+        self.gtol, self._facts = norm2(self.gradient()[0]), {}
 
     def _holds(self, g: Vector, error: float) -> bool:
         """Whether this is the gradient on much shorter steps too, and f changes there: those of the rows may be below

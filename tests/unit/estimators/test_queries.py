@@ -102,7 +102,7 @@ def test_measure_pays_for_each_coordinate_it_cuts():
     assert "3 more each time a coordinate is cut" in line(Neighbourhood.measure)
     d = 4
     f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(1e4 * x[..., 0]), vectorized=True)
-    here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, rng=np.random.default_rng(0))
+    here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, gtol=1e-6, rng=np.random.default_rng(0))
     cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
     assert cuts >= 1
     groups = 1  # of at most 8 coordinates, whose curvatures differ

@@ -121,6 +121,7 @@ def test_a_stiff_variable_has_steps_of_its_own_for_its_slope(offset, given):
     x, rho = np.array([1e-5, 0.3]), 1e4 * 50**3 * math.exp(0.5)
     f = Oracle.of(fun)
     here = Neighbourhood.measure(f, x, curvtol=0.01, rng=np.random.default_rng(0))
+    here.sharpen()
     g, error = here.gradient(rho if given else None)
     asked = f.ledger.queries
     truth = np.array([5e5 * math.expm1(50 * x[0]), 2 * x[1]])

@@ -552,7 +552,7 @@ def test_the_driver_takes_the_certificate_and_pays_for_nothing_twice():
 
 def test_all_attempts_together_spend_one_failure_probability():
     ask = differences(lambda x: float(x @ x), np.zeros(2))
-    examiner = Examiner(ask, 1e-3, None, np.random.default_rng(0))
+    examiner = Examiner(ask, 1e-4, 1e-3, None, np.random.default_rng(0))
     here, spent = None, []
     for _ in range(400):
         finder = examiner.finder(Model(np.eye(2)), 0.0, trusted=False)

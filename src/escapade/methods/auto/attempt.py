@@ -146,8 +146,7 @@ class Attempt:
     def _wanted(self) -> float:
         """The curvature that must be shown before "minimum" can be said without a Newton step."""
         here = self.products.here
-        g, error = here.gradient()
-        size, third = float(np.linalg.norm(g)) + error, max(self.products.third, here.third_derivative())
+        size, third = norm2(here.gradient()[0]), max(self.products.third, here.third_derivative())
         return 1.2 * max(2 * size / float(np.min(here.steps)), float(np.sqrt(6 * third * size)))
 
     def _lowest(self, process: Process) -> tuple[Vector, float]:

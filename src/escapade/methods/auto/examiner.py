@@ -21,6 +21,8 @@ class Examiner:
     """Asks for certificates; every attempt of a run spends its share of one failure probability."""
 
     ask: Differences
+    epsilon: float
+    """The gradient tolerance."""
     failure: float
     noise: float | str | None
     rng: np.random.Generator
@@ -40,7 +42,7 @@ class Examiner:
 
     def look(self, finder: Informed, p: Point) -> Neighbourhood:
         """The neighbourhood of p."""
-        return finder.look(self.ask.f, self.ask.array(p.y), self.rng)
+        return finder.look(self.ask.f, self.ask.array(p.y), self.rng, self.epsilon)
 
     def finding(self, finder: Informed, here: Neighbourhood) -> Finding:
         """The answer; the products behind it are kept by the finder."""

@@ -75,7 +75,7 @@ class Auto:
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         ask = Differences(f, x, self.delta)
-        examiner = Examiner(ask, self.failure, self.noise, rng)
+        examiner = Examiner(ask, self.epsilon, self.failure, self.noise, rng)
         p = self._start(ask, to_numpy(x).astype(np.float64), rng)
         bottom = -VAST * (1 + abs(p.f))
         if self.prefer == "rounds":
@@ -242,7 +242,7 @@ class _Run:
         (g, error), epsilon = here.gradient(), self.settings.epsilon
         size = norm2(g)
         noisier = not p.fitted and self.ask.hears(here.noise, p.f) and size + error > epsilon
-        large = size - error > epsilon or size + error > epsilon > 10 * error
+        large = size - error > epsilon or (size + error > epsilon and size > 2 * error)
         if self.restarts >= RESTARTS or not (noisier or large):
             return False
         self.restarts += 1
