@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._words import counted
-from ..estimators.hessian_vector import KIND, Order, Products
+from ..estimators.hessian_vector import Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import ANYWHERE, SOFTEST, Finder, Finding
-from .process import Process
+from .process import Process, told
 from .starts import MOST, Starts
 
 ATTEMPTS = 7
@@ -36,7 +36,7 @@ class Lanczos(Finder):
     """The anytime Lanczos finder.
 
     Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
-    elsewhere. Before a certificate is given, the one product that the error term of each start hangs on is measured
+    elsewhere, of which the last ones may be one-sided, for their errors hardly count. Before a certificate is given, the one product that the error term of each start hangs on is measured
     again at twice the steps, and looked at on much shorter ones; if it moved too much the differences are extrapolated,
     or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
 
@@ -94,7 +94,7 @@ class _Attempt:
     def run(self) -> tuple[Finding, str]:
         finder, noise = self.finder, self.products.noise()
         limits = Starts(len(self.starts[0]), finder.failure)
-        first = Process(self.products, finder.delta, self.starts[0], self.head)
+        first = Process(self.products, finder.delta, self.starts[0], self.head, limits.threshold(1))
         suspect = self._advance(first, noise, limits.threshold(1))
         if suspect is not None:
             return suspect
@@ -110,7 +110,7 @@ class _Attempt:
             r = max(r, 2)  # a spectrum this simple makes a second start cheap: one for good measure, if one will do
         tried, level = [first], first.shown(enough) or 0.0
         for q in self.starts[1:r]:
-            process = Process(self.products, finder.delta, q)
+            process = Process(self.products, finder.delta, q, threshold=enough if more else 0.0)
             suspect = self._advance(process, error, enough)
             if suspect is not None:
                 return suspect
@@ -163,8 +163,7 @@ class _Attempt:
         lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
         if lower > min(products.lowest, below.curvature.upper):
             return finder.undecided("the curvature along a direction contradicts the products"), ""  # unlucky starts
-        many = f"{sum(len(one.alpha) for one in tried)} {KIND[products.order]} products"
-        reason = f"{many} from {counted(len(tried), 'start')}, product error at most {error:.2g}"
+        reason = f"{told(tried)}, product error at most {error:.2g}"
         interval = Interval(lower, below.curvature.upper)
         return replace(finder.certified(interval, reason, v), third=products.third), ""
 

@@ -7,6 +7,9 @@ an eigenvalue at or below `level` satisfies, while all theta_j lie above it,
 
 whatever the errors g_j of the products. The second term is at most sum_j |w_j| |g_j|; and, the products being linear in
 what they multiply, at most |w| times the error of the one product that they jointly make, which can be measured.
+
+The numbers w_j fall as fast as the first term does: the later a product, the less its error counts. Where products are
+symmetric, so that third derivatives do not enter, the last ones may therefore do with one side.
 """
 
 from __future__ import annotations
@@ -19,14 +22,29 @@ from scipy.linalg.lapack import dstev
 from scipy.optimize import brentq
 
 from .._array import norm2
-from ..estimators.hessian_vector import Products
+from .._words import counted
+from ..estimators.hessian_vector import KIND, Products
 from ..estimators.neighbourhood import Vector
 
 HIGHEST = 100.0
 """What stands for an infinite bound, as a logarithm."""
 
+SPARE = 0.1
+"""The part of the threshold that products on one side may use up."""
+
+SLOW = 0.05
+"""Where the first term shrinks by less, as a logarithm, nothing is known of the products to come."""
+
 AGAIN = 2.0
 """A level is measured again that errors so much larger than was measured would allow."""
+
+
+def told(starts: list[Process]) -> str:
+    """The products of these starts, in words."""
+    order, many = starts[0].products.order, sum(len(one.alpha) for one in starts)
+    single = sum(sum(one.one_sided) for one in starts)
+    kinds = f"{many - single} {KIND[order]}" + (f" and {single} {KIND[1]}" if single else "")
+    return f"{kinds} products from {counted(len(starts), 'start')}"
 
 
 @dataclass
@@ -38,6 +56,10 @@ class Process:
     q: Vector
     head: Vector | None = None
     """The product with the first vector, where it is already known."""
+    threshold: float = 0.0
+    """What the right side must stay below: products whose odd error would be a small part of that are one-sided."""
+    one_sided: list[bool] = field(default_factory=list)
+    """Which products were taken on one side, though the others are symmetric."""
     basis: Vector = field(default_factory=lambda: np.zeros((0, 0)))
     """The vectors multiplied so far, as rows."""
     images: list[Vector] = field(default_factory=list)
@@ -54,7 +76,9 @@ class Process:
     def advance(self) -> None:
         """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
         q = self.q
-        product = self.products(q) if self.head is None or self.alpha else self.head
+        self.one_sided.append(self._one_will_do())
+        multiply = self.products.one_sided if self.one_sided[-1] else self.products
+        product = multiply(q) if self.head is None or self.alpha else self.head
         image = product + self.delta * self.products.metric**2 * q
         self._ritz, self.seen = None, []
         self.basis = np.concatenate([self.basis, q[None, :]]) if self.images else q[None, :]
@@ -70,6 +94,20 @@ class Process:
         self.beta.append(norm2(r))                                              # beta_j = |r|
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
+
+    def _one_will_do(self) -> bool:
+        """Whether the products to come may be one-sided: of errors such as were seen, little would count."""
+        if not (self.threshold > 0 and self.products.order == 2 and self.alpha):
+            return False
+        w, pace = self.terms(0.0)[2], self.pace() if self.ritz()[0][0] > 0 else 0.0
+        if not pace > SLOW:
+            return False
+        to_come = abs(float(w[-1])) / math.expm1(pace)  # what they weigh together
+        return self.products.caution * self.products.bent * to_come <= SPARE * self.threshold
+
+    def uneven(self, w: Vector) -> float:
+        """What those on one side are expected to add to the inequality."""
+        return self.products.caution * self.products.bent * norm2(w[np.array(self.one_sided)])
 
     @property
     def overflowed(self) -> bool:

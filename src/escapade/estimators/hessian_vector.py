@@ -73,6 +73,8 @@ class Products:
     """The shortest step along a vector so far, beside the usual one."""
     lowest: float = math.inf
     """The smallest eigenvalue cannot be larger: the least curvature that was seen along a vector, and its error."""
+    bent: float = 0.0
+    """The largest odd part of a symmetric product: how wrong one side of it was."""
 
     def reach(self, factor: float, v: Vector | None = None) -> float:
         """How far mixed differences step: usually, and along v, where no coordinate goes far beyond its own step."""
@@ -93,8 +95,22 @@ class Products:
         Queries: d + 1, 2*d + 2 or 4*d + 4 for order 1, 2 or 4
         """
         if self.order == 1:
-            return self._finish(self._mixed(q, self.factor)[0], q)
-        return self.even(q, self.factor)[0]
+            return self.one_sided(q)
+        product, odd = self.even(q, self.factor)
+        self.bent = max(self.bent, norm2(odd))
+        return product
+
+    def one_sided(self, q: Vector) -> Vector:
+        """The same, on one side only.
+
+        Queries: d + 1
+        """
+        return self._finish(self._mixed(q, self.factor)[0], q)
+
+    @property
+    def caution(self) -> float:
+        """What the error of a product is multiplied by once it is measured."""
+        return TRUNCATION_SAFETY
 
     def even(self, q: Vector, factor: float) -> tuple[Vector, Vector]:
         """The product to second order, or fourth, and the odd part of its forward form (the third derivatives).

@@ -167,6 +167,7 @@ def test_products(d, order, which):
     here.take_rows(2.0, -2.0)
     products = Products(here, np.ones(d), order)
     assert cost(here.f, lambda: products(q)) == promised(Products.__call__, which, d=d)
+    assert cost(here.f, lambda: products.one_sided(q)) == promised(Products.one_sided, 0, d=d)
     spent = cost(here.f, lambda: hessian_vector.mixed_product(here, q, order))
     assert spent == promised(hessian_vector.mixed_product, which, d=d)
 
@@ -257,6 +258,7 @@ TESTED = {
     Neighbourhood.steady,
     Neighbourhood._still,
     Products.__call__,
+    Products.one_sided,
     Products.even,
     Products.truncation,
     Products.steady,

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._array import norm2
-from ..._words import counted
 from ...curvature import Finding
 from ...curvature.finding import SOFTEST
-from ...curvature.process import Process
+from ...curvature.process import Process, told
 from ...curvature.starts import Starts
-from ...estimators.hessian_vector import KIND, Order
+from ...estimators.hessian_vector import Order
 from ...estimators.neighbourhood import Interval, Vector
 from .quadratic import Matrix
 from .shaped import Shaped
@@ -28,6 +27,12 @@ EXTRA = 2
 LIKELY, ALLOWED = 4.0, 10.0
 """The error of products is expected to be so much larger than its parts, and allowed to be so much larger than expected
 where that costs nothing."""
+
+TRIED, DEAR = 10, 0.75
+"""After so many products the pace of a start is known; all second differences cost so many rows for each variable."""
+
+EVEN = 0.003
+"""What is expected of the error of symmetric products, beside the odd parts that cancel in them."""
 
 BLUNT = 4.0
 """Products whose error is so much more than noise explains are blunt: their steps are too long."""
@@ -54,14 +59,14 @@ class Attempt:
 
     def run(self) -> Finding | None:
         """The answer, or None."""
-        products, before = self.products, len(self.finder.pairs)
-        products.blunt, products.slow, products.error = False, False, math.inf
+        products = self.products
+        products.blunt, products.slow, products.error, products.bent = False, False, math.inf, 0.0
         self.error = LIKELY * (products.noise() + products.odd)
         try:
             r = self._enough()
         except Found as stop:
             return stop.finding
-        return None if r is None else self._concluded(r, len(self.finder.pairs) - before)
+        return None if r is None else self._concluded(r)
 
     def _enough(self) -> int | None:
         """Run starts until they are enough, and return how many those are; None if their errors are in the way."""
@@ -86,7 +91,7 @@ class Attempt:
                 return None  # all second differences cost less
             self._settle(self._begin(limits.threshold(r)), limits.threshold(r))
 
-    def _concluded(self, r: int, many: int) -> Finding | None:
+    def _concluded(self, r: int) -> Finding | None:
         """The certificate that r starts are enough for, unless what is seen along a direction contradicts it."""
         finder, products, shift = self.finder, self.products, self.products.shift + self.finder.delta
         level = min(one.shown(self.limits.threshold(r)) or 0.0 for one in self.tried)
@@ -98,15 +103,14 @@ class Attempt:
         lower = level - finder.delta + shift  # H - shift + delta >= level / P^2 >= level
         if lower > products.lowest:
             return None
-        reason = f"{many} {KIND[products.order]} products from {counted(r, 'start')}"
-        reason = f"{reason}, product error at most {self.error:.2g}"
+        reason = f"{told(self.tried)}, product error at most {self.error:.2g}"
         return replace(finder.certified(Interval(lower, products.lowest), reason, v), third=products.third)
 
     # A start
 
     def _begin(self, threshold: float) -> Process:
         """The next start, run until its first term is out of the way."""
-        process = Process(self.products, 0.0, self.starts[len(self.tried)])
+        process = Process(self.products, 0.0, self.starts[len(self.tried)], threshold=threshold)
         self._advance(process, threshold)
         self.tried.append(process)
         return process
@@ -117,7 +121,7 @@ class Attempt:
         while not process.complete and self._lacking(process, threshold, extra):
             extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
             process.advance()
-            if process.overflowed:
+            if process.overflowed or self._hopeless(process, threshold):
                 raise Found(None)
             if process.ritz()[0][0] > 0.25 * finder.delta:  # P shrinks: no Ritz vector curves down by 3/4 delta
                 continue
@@ -127,12 +131,21 @@ class Attempt:
                 finding = finder.confirm(products.here, v, products.shift + finder.delta, reason)
                 raise Found(finding if finding.found else None)
 
+    def _hopeless(self, process: Process, threshold: float) -> bool:
+        """Whether the products still lacking, at the pace of the last, cost more than all second differences."""
+        products = self.products
+        if len(process.alpha) < TRIED or process.ritz()[0][0] <= 0:
+            return False
+        lacking = math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.pace(), 1e-3)
+        products.slow = products.order * lacking > DEAR * products.here.d + 4 and self.finder.dense_next(products)
+        return products.slow
+
     def _lacking(self, process: Process, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""
         if not process.alpha:
             return True
         first, _, w = process.terms(0.0)
-        inexact = norm2(w) * self.error + process.lost(w)
+        inexact = norm2(w) * self.error + process.lost(w) + process.uneven(w)
         if first >= max(0.95 * threshold - inexact, inexact):
             return True
         if extra <= 0 or first < inexact / 4:
@@ -140,7 +153,8 @@ class Attempt:
         wanted = self._wanted()
         if self._lowest(process)[1] <= 2 * wanted:
             return False
-        bound = process.bound(wanted + self.finder.delta, self.error, joint=True)
+        level = wanted + self.finder.delta
+        bound = process.bound(level, self.error, joint=True) + process.uneven(process.terms(level)[2])
         return threshold <= bound < threshold * math.exp((extra + 1) * process.pace())  # not shown yet, nor far from it
 
     def _wanted(self) -> float:
@@ -165,6 +179,7 @@ class Attempt:
     def _settle_first(self, first: Process) -> None:
         """Measure the error of a first start, and go on with it where that is worth more than another start."""
         alone, aim = self.limits.threshold(1), self.limits.threshold(self.limits.aim)
+        self.error = max(self.error, EVEN * self.products.bent)
         self.error = self._measured(first, alone if first.bound(0.0, self.error, joint=True) < alone else aim)
         for enough in self._worth(first):
             if self._goes_on(first, enough):

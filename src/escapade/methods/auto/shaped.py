@@ -163,6 +163,11 @@ class Shaped(Products):
         self.saw(np.full(1, size), q, self.factor)
         return self._safety(self.failure) * size
 
+    @property
+    def caution(self) -> float:
+        """What the error of a product is multiplied by once it is measured."""
+        return self._safety(self.failure / 4) if self.here.d >= 4 * GLANCES else super().caution
+
     def _safety(self, failure: float) -> float:
         """What the root-mean-square of the components along so few vectors is multiplied by."""
         return TRUNCATION_SAFETY / math.sqrt(float(gammaincinv(GLANCES / 2, failure)) * 2 / GLANCES)
