@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._words import counted
 from ..estimators.hessian_vector import Order, Products
 from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from .finding import ANYWHERE, SOFTEST, Finder, Finding
@@ -36,9 +35,10 @@ class Lanczos(Finder):
     """The anytime Lanczos finder.
 
     Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
-    elsewhere, of which the last ones may be one-sided, for their errors hardly count. Before a certificate is given, the one product that the error term of each start hangs on is measured
-    again at twice the steps, and looked at on much shorter ones; if it moved too much the differences are extrapolated,
-    or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
+    elsewhere, of which the last may be one-sided, for their errors hardly count. Before a certificate is given, the one
+    product that the error term of each start hangs on is measured again at twice the steps, and looked at on much
+    shorter ones; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
+    way they are lengthened, and more starts are taken.
 
     Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 8 to 32 for
     that on shorter steps, 24 for such looks along the softest directions, besides the neighbourhood; twice that if
