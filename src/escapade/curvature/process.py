@@ -29,7 +29,7 @@ from ..estimators.neighbourhood import Vector
 HIGHEST = 100.0
 """What stands for an infinite bound, as a logarithm."""
 
-SPARE = 0.1
+SPARE = 0.03
 """The part of the threshold that products on one side may use up."""
 
 SLOW = 0.05
