@@ -216,6 +216,52 @@ def test_what_is_shown_was_measured(products):
     assert process.shown(wide) is None
 
 
+class Sided(Fake):
+    """Symmetric products that are exact, and one-sided ones that are wrong by `error`, in a direction of each."""
+
+    order, bent, caution = 2, 0.0, 2.5
+
+    def __call__(self, q):
+        self.bent = self.error
+        return super().__call__(q)
+
+    def one_sided(self, q):
+        wrong = self.rng.standard_normal(len(q))
+        return super().__call__(q) + self.error * wrong / np.linalg.norm(wrong)
+
+
+@pytest.mark.parametrize("error", [1e-3, 1e-4, 1e-6])
+def test_products_are_one_sided_once_their_errors_hardly_count(error):
+    """The weights fall with the first term: symmetric products come first, and what the others add stays a small part
+    of the threshold, though their errors are far larger than that."""
+    threshold, sides = 1e-4, []
+    for seed in range(10):
+        matrix, metric, _, vectors, q = setting(seed, 60, 0.3)
+        process = Process(Sided(matrix, metric, error, "exact", vectors[:, 0], seed, DELTA), DELTA, q, None, threshold)
+        while process.terms(0.0)[0] >= threshold / 2 if process.alpha else True:
+            process.advance()
+        assert process.one_sided == sorted(process.one_sided)
+        assert not process.one_sided[0]
+        assert process.one_sided[-1]
+        w = process.terms(0.0)[2]
+        true = sum(
+            weight * (image - metric * ((matrix + DELTA * np.eye(60)) @ (metric * q)))
+            for weight, image, q in zip(w, process.images, process.basis, strict=True)
+        )
+        assert np.linalg.norm(true) <= process.uneven(w) + 1e-12
+        assert process.uneven(w) < 0.1 * threshold
+        sides.append(sum(process.one_sided) / len(process.one_sided))
+    assert np.mean(sides) > {1e-3: 0.1, 1e-4: 0.3, 1e-6: 0.6}[error]
+
+
+def test_no_product_is_one_sided_unless_a_threshold_says_what_may_be_lost():
+    matrix, metric, _, vectors, q = setting(0, 30, 0.3)
+    process = Process(Sided(matrix, metric, 1e-12, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
+    for _ in range(10):
+        process.advance()
+    assert not any(process.one_sided)
+
+
 def test_what_was_shown_of_one_product_is_not_taken_back_by_a_larger_error():
     """Its error may be measured twice, at two levels: the smaller one, which passed, is not to end below its level."""
     matrix, metric, _, vectors, q = setting(4, 15, 1.0, 2.0)

@@ -130,6 +130,25 @@ def test_a_stiff_variable_has_steps_of_its_own_for_its_slope(offset, given):
     assert f.ledger.queries == asked
 
 
+def test_a_gradient_is_measured_again_only_where_its_error_is_in_the_way():
+    def fun(X):
+        return np.sum(X**2, axis=1) + 20 * np.sum(X**3, axis=1)
+
+    x, spent = np.full(4, 1e-3), {}
+    size = float(np.linalg.norm(2 * x + 60 * x**2))
+    for gtol in (size / 2, size, 2 * size):
+        f = Oracle.of(fun, vectorized=True)
+        here = Neighbourhood.measure(f, x, curvtol=0.01, gtol=gtol, rng=np.random.default_rng(0))
+        seen = here.slope()
+        assert seen.lower <= size <= seen.upper
+        spent[gtol] = f.ledger.queries
+    assert spent[size / 2] == spent[2 * size] == spent[size] - 3 * 4
+    here.sharpen()
+    finer = here.slope()
+    assert finer.lower <= size <= finer.upper
+    assert finer.upper - finer.lower < (seen.upper - seen.lower) / 100
+
+
 def test_a_gradient_that_cannot_be_paid_for_is_the_one_known():
     def fun(x):
         return 0.5e8 * x[1] ** 2 * (1 + 100 * x[1]) + x[0] ** 2 / 2

@@ -717,3 +717,43 @@ def test_a_probe_starts_where_the_diagonal_is_low():
         assert v @ problem.hessian(np.zeros(d)) @ v < -0.05
         costs.append((ask.f.ledger.queries - before) / (d + 1))
     assert np.mean(costs) <= 3.5
+
+
+def coupled(X):
+    """A chain of quartics: third derivatives make one-sided products inexact."""
+    return np.sum((X[:, :-1] ** 2 + X[:, 1:] ** 2) ** 2 - 4 * X[:, :-1] + 3, axis=1)
+
+
+@pytest.mark.parametrize("d", [40, 100])
+def test_the_last_symmetric_products_of_a_certificate_take_one_side(d):
+    """All of them took two: 29 and 25 rows for the certificate."""
+    result = escapade.minimize(coupled, np.full(d, 2.0), vectorized=True, rng=0)
+    assert result.success
+    assert " symmetric and " in result.certificate.reason
+    assert result.certificate.nfev <= 24 * (d + 1)
+    assert result.certificate.curvature.lower > 0
+
+
+def test_products_that_are_slow_give_way_to_all_second_differences():
+    """A curvature of 0.006 beside others of 4 took 66 rows of products, where all second differences take 20."""
+    result = escapade.minimize(
+        lambda X: np.sum((X - 1) ** 2, axis=1) - np.sum(X[:, 1:] * X[:, :-1], axis=1),
+        np.zeros(40), vectorized=True, rng=0,
+    )
+    assert result.success
+    assert result.certificate.finder == "dense"
+    assert result.certificate.nfev <= 50 * 41
+
+
+@pytest.mark.parametrize("d", [6, 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_gradient_that_noise_leaves_visible_is_followed_and_measured_on_shorter_steps(d, seed):
+    """Every one of these ended undecided: with a gradient that long steps blurred, or one just above the tolerance."""
+    scale, rng = np.linspace(1, 10, d), np.random.default_rng(seed)
+
+    def noisy(x):
+        return float(scale @ (x - 1) ** 2 / 2 + 0.1 * np.sum(x**4)) + 1e-4 * rng.standard_normal()
+
+    result = escapade.minimize(noisy, np.zeros(d), noise=1e-4, gtol=0.1, rng=seed)
+    assert result.success
+    assert np.linalg.norm(scale * (result.x - 1) + 0.4 * result.x**3) <= 0.1
