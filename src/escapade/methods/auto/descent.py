@@ -60,6 +60,8 @@ class Descent:
     """Those of them with a gradient within the tolerance."""
     fine: bool = False
     """Whether noise hides the gradient from forward differences, and all are central."""
+    blind: bool = False
+    """Whether it hides the gradient from those too, though not from the certificate."""
     wary: bool = False
     """Whether a step was thought the last, and was not."""
     progress: Progress = field(default_factory=Progress)
@@ -80,6 +82,7 @@ class Descent:
     def resume(self, p: Point, here: Neighbourhood, *, noisier: bool) -> None:
         """Go on from a point that was thought the last, with the gradient that was measured there."""
         self.wary |= p.foreseen
+        self.blind = self.fine
         self.fine |= self.ask.blur(p) > self.epsilon / 10
         p.learn(here)
         if noisier:

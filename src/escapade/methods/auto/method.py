@@ -140,7 +140,7 @@ class _Run:
                 yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
                 continue
             if v is None and (stuck or descent.arrived(p)):
-                ending, v, stuck = *self._certify(p), False
+                (ending, v), stuck = self._certify(p), descent.blind
                 if ending is not None:
                     return ending
             elif v is None:
