@@ -171,7 +171,7 @@ class Attempt:
     def _softest(self, process: Process) -> Matrix:
         """The softest directions that the products and the model show, as columns."""
         vectors = self.products.direction(process.basis.T @ process.ritz()[1][:, :SOFTEST])
-        missing = max(SOFTEST - vectors.shape[1], 0)
+        missing = max(min(SOFTEST, len(vectors)) - vectors.shape[1], 0)
         return np.concatenate([vectors, self.finder.model.spectrum[1][:, :missing]], axis=1)
 
     # Its error
