@@ -96,9 +96,7 @@ class Products:
         """
         if self.order == 1:
             return self.one_sided(q)
-        product, odd = self.even(q, self.factor)
-        self.bent = max(self.bent, norm2(odd))
-        return product
+        return self.even(q, self.factor)[0]
 
     def one_sided(self, q: Vector) -> Vector:
         """The same, on one side only.
@@ -122,7 +120,10 @@ class Products:
         self.saw(odd, q, factor)
         if far:
             product = (4 * product - (far[0] + far[1]) / 2) / 3
-        return self._finish(product, q), self._finish(odd, None)
+        product, odd = self._finish(product, q), self._finish(odd, None)
+        if factor == self.factor:
+            self.bent = max(self.bent, norm2(odd))
+        return product, odd
 
     def steady(self, vectors: Vector) -> bool:
         """Whether f is one function, on shorter steps too, along these columns; the third derivatives and the lowest
