@@ -137,14 +137,14 @@ class Certifier:
 
         Queries: 1, or 2 if a Newton step is known; those of `newton_contracts` if the ball is larger than the steps
         """
-        g, step = here.gradient()[0], None
+        (g, error), step = here.gradient(), None
         ways = [g]
         if self._newton is not None:
             step = self._newton(g)
             ways.append(-step)
         ends = np.array([-radius * way / np.linalg.norm(way) for way in ways if np.any(way)])
         if len(ends):
-            least = here.f0 + ends @ g + lower * radius**2 / 2 - 4 * here.noise.norm(1)
+            least = here.f0 + ends @ g + lower * radius**2 / 2 - error * radius - 4 * here.noise.norm(1)
             if np.any(here.f.tagged("check")(here.around(ends)) < least):
                 return False
         if radius <= float(np.min(here.steps)):

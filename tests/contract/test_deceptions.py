@@ -528,3 +528,35 @@ def test_digits_printed_across_a_power_of_ten():
     for seed in range(40):
         c = certify(lambda x: float(f"{10 + 9e-5 * x[0] + 0.25 * x[0] ** 2:.9e}"), [0.0], rng=seed)
         assert c.gradient.lower <= 9e-5 <= c.gradient.upper
+
+
+def a_slope_behind_others(kind, d, size, gtol, coordinates=1):
+    """f: a gradient at 0 of so many tolerances, which the rows do not see, beside coordinates whose third derivatives
+    are seen, and leave room for an error of half a tolerance."""
+    h, G = 2.0**-13, size * gtol / np.sqrt(coordinates)
+    c, a = gtol / (4.5 * h * h * np.sqrt(d - coordinates)), G / h**2
+
+    def fun(X):
+        own, rest = X[:, :coordinates], X[:, coordinates:]
+        if kind == "ripple":
+            slope = np.sum(G * h / (2 * np.pi) * np.sin(2 * np.pi / h * own), axis=1)
+        else:
+            slope = np.sum(-G * own + a * own**3 + a / (2.25 * h) * own**4, axis=1)
+        return 500 * np.sum(X**2, axis=1) + c * np.sum(rest**3, axis=1) + slope
+
+    return fun
+
+
+@pytest.mark.parametrize("kind", ["ripple", "quartic"])
+@pytest.mark.parametrize(
+    ("d", "size", "coordinates"), [(4, 1.2, 1), (8, 1.8, 1), (20, 1.8, 1), (20, 3.0, 2), (50, 1.8, 3)]
+)
+def test_an_error_bound_that_other_coordinates_made_large_hides_no_slope(kind, d, size, coordinates):
+    """The bound served as the tolerance of its own check: nearly all of these were certified while it did."""
+    gtol, fun = 1e-4, a_slope_behind_others(kind, d, size, 1e-4, coordinates)
+    for seed in range(10):
+        seen = certify(fun, np.zeros(d), gtol=gtol, curvtol=1e-2, rng=seed, vectorized=True)
+        assert not seen.holds
+        assert seen.gradient.upper >= size * gtol
+    result = minimize(fun, np.zeros(d), gtol=gtol, curvtol=1e-2, rng=0, vectorized=True, maxfev=20_000)
+    assert not (result.success and np.linalg.norm(result.x) < 1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,49 @@ SHORTER = 0.11
 HALF, TWICE = 0.45, 2
 """Where so many of the random vectors are looked at once more, between their ends and the shorter steps."""
 
-SIGMAS = 4.0
-"""A fixed vector times random signs is at most so many times its norm."""
+SLANT, ASTRAY = 1.0, 3.0
+"""How many times its error a gradient may seem wrong on shorter steps before all steps are cut; and how many times what
+they show, along a few random vectors, is added to that error."""
+
+UNEQUAL = 2
+"""So many random vectors move coordinates by different parts of their steps."""
 
 JUMP_SAFETY = 2.0
 """How much larger a jump of the curvature may be than two random vectors show it."""
+
+
+@dataclass
+class Odd:
+    """The odd part of f along random vectors, of all coordinates and of a few, much closer than their ends; and at
+    these, but for the first vectors, whose coordinates move by different parts of their steps: along signs alone the
+    errors of two coordinates may cancel."""
+
+    ways: Vector
+    which: NDArray[np.int64]
+    lengths: Vector
+    ratios: Vector
+    short: Vector
+    long: Vector
+
+    def slopes(self, g: Vector) -> Vector:
+        """What a gradient says of the odd part, at the ends."""
+        slopes: Vector = np.concatenate([self.ways @ g, np.sum(g[self.which] * self.lengths, axis=1)])
+        return slopes
+
+    def off(self, g: Vector) -> Vector:
+        """What it says wrongly of that much closer, beside third derivatives."""
+        slopes = self.slopes(g)
+        third, first = self.long - slopes[UNEQUAL:], slopes[:UNEQUAL]
+        own = np.abs(self.short[:UNEQUAL] - self.ratios[:UNEQUAL] * first)
+        known = self.short[UNEQUAL:] - self.ratios[UNEQUAL:] * slopes[UNEQUAL:] - self.ratios[UNEQUAL:] ** 3 * third
+        return np.append(own - self.ratios[:UNEQUAL] ** 2 * np.max(np.abs(third)), np.abs(known))
+
+    @cached_property
+    def step(self) -> Vector:
+        """The root-mean-square of the steps of each vector."""
+        few = np.maximum(np.count_nonzero(self.lengths, axis=1), 1)
+        mean: Vector = np.append(np.mean(self.ways**2, axis=1), np.sum(self.lengths**2, axis=1) / few)
+        return np.sqrt(mean)
 
 
 @dataclass
@@ -35,6 +74,8 @@ class Looks(Rows):
     jumps: tuple[float, float] = (0.0, 0.0)
     """How much the curvature of f is another, at x, on one side and on the other than on both together, as far as that
     shows along all coordinates, and along random vectors: 0 if f is smooth."""
+    _odd: Odd | None = None
+    """What was seen of the gradient on shorter steps, once these tell the same story."""
     _together: Vector = field(default_factory=lambda: np.zeros(0))
     """Values where all coordinates moved at once, because none alone changed f."""
 
@@ -45,40 +86,52 @@ class Looks(Rows):
         be the gradient's, and the even part must scale with the square of the length. If nothing changes at all, over
         steps that were cut, these are below the unit in which f is given.
 
-        Queries: 20, and 4 for every 8 coordinates if their curvatures differ
+        Queries: 24, and 4 for every 8 coordinates if their curvatures differ
         """
+        self._odd = None
         signs = np.where(rng.random((4, self.d)) < 0.5, -1.0, 1.0) * self.steps
         which, lengths = self._groups(signs[0], rng)
         squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
         ratios = rng.uniform(0.8, 1.2, len(squares)) * self._shorter(np.sqrt(squares))
         times = np.stack([ratios, -ratios, np.ones(len(ratios)), -np.ones(len(ratios))], axis=1)
-        stencil = self.around(HALF * np.concatenate([signs[:TWICE], -signs[:TWICE]]))
+        unequal = rng.uniform(-1, 1, (UNEQUAL, self.d)) * self.steps
+        closer = ratios[:1] * unequal
+        stencil = self.around(np.concatenate([closer, -closer, HALF * signs[:TWICE], -HALF * signs[:TWICE]]))
         stencil = stencil + self.around((times[:4, :, None] * signs[:, None, :]).reshape(-1, self.d))
         if len(which):
             which4 = np.repeat(which, 4, axis=0)
             far = times[4:].reshape(-1, 1) * lengths.repeat(4, axis=0)
             stencil = stencil + few_axes(self.x, which4, far * self.unit[which4])
-        half, rest = np.split(self.f.tagged("check")(stencil), [2 * TWICE])
-        values = rest.reshape(-1, 4)
+        few, half, rest = np.split(self.f.tagged("check")(stencil), np.cumsum([2 * UNEQUAL, 2 * TWICE]))
+        values, (up, down) = rest.reshape(-1, 4), few.reshape(2, UNEQUAL)
         self.jumps = self.jumps[0], self._jump(ratios[:TWICE], values[:TWICE], half.reshape(2, TWICE))
         if cut and np.all(values == self.f0):
             return False
-        (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
-        slopes = np.concatenate([signs @ g, np.sum(g[which] * lengths, axis=1)])
         a, b, c, e = values.T
-        odd = np.abs((a - b) / 2 - ratios * slopes)
-        noise = 4 * self.noise.norm(1)
-        bent = ratios**2 * np.abs((c - e) / 2 - slopes)  # third derivatives, which fall with the cube
-        most = np.append(np.full(4, self.steps.max()), np.abs(lengths).max(axis=1, initial=0.0))
-        reach = np.minimum(np.sqrt(squares), SIGMAS * most)  # of an error along signs that are random
-        if np.any(odd > noise + ratios * slope_error * reach + bent):
+        parts = np.append(np.repeat(ratios[:1], UNEQUAL), ratios)
+        short, long = np.append(up - down, a - b) / 2, (c - e) / 2
+        odd = Odd(np.concatenate([unequal, signs]), which, lengths, parts, short, long)
+        (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
+        slopes, noise = odd.slopes(g), 4 * self.noise.norm(1)
+        bent = np.abs(long - slopes[UNEQUAL:])  # third derivatives, which fall with the cube
+        bent = parts**2 * np.append(np.repeat(bent.max(), UNEQUAL), bent)
+        if np.any(np.abs(short - parts * slopes) > noise + SLANT * parts * slope_error * odd.step + bent):
             return False
+        self._odd, self._facts = odd, {}
         even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2
         room = 64 * noise <= 1e-3 * self.curvtol * squares  # where noise leaves none, truncation cannot be cut
         share = np.where(room, [[0.005], [0.1]], 0.25)
         tolerance, off = share[0] * np.abs(longer) + share[1] * self.curvtol * squares + blur, np.abs(even - longer)
         tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
         return not np.any(off > tolerance)
+
+    def _astray(self, g: Vector) -> float:
+        """How wrong a gradient is, as far as shorter steps along random vectors tell, beyond noise and what third
+        derivatives explain: along random signs an error shows as large as it is, on average."""
+        if self._odd is None:
+            return 0.0
+        off = (self._odd.off(g) - 4 * self.noise.norm(1)) / (self._odd.ratios * self._odd.step)
+        return ASTRAY * float(np.max(off, initial=0.0))
 
     def _jump(self, ratios: Vector, values: Vector, half: Vector) -> float:
         """How much the curvature at x is another on one side, along the vectors looked at three times.

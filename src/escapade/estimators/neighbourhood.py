@@ -67,7 +67,7 @@ class Neighbourhood(Looks):
         much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
         changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 30, or 4*d + 21 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
+        Queries: 3*d + 34, or 4*d + 25 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
         18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
         """
         noise_.check_noise(noise)

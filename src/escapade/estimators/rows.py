@@ -148,8 +148,9 @@ class Rows:
             truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
         error = norm2(truncation), norm2(noise)
-        if self.finer == 0 or error[0] <= ABOVE * error[1] or abs(norm2(g) - self.gtol) > error[0] + error[1]:
-            return g, error[0] + error[1]
+        total = error[0] + error[1] + self._astray(g)
+        if self.finer == 0 or error[0] <= ABOVE * error[1] or abs(norm2(g) - self.gtol) > total:
+            return g, total
         if self._fitted is None or self._fitted[0] is not h:
             fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
             fitting = np.minimum(power_of_two(np.maximum(fitting, shortest(self.x, self.unit))), h)
@@ -158,11 +159,15 @@ class Rows:
         try:
             finer, blur = self._fitted[1].gradient(rho)
         except BudgetExhausted:  # what is known will have to do
-            return g, error[0] + error[1]
+            return g, total
         off = norm2(finer - g)
-        if off > 4 * (error[0] + error[1]) and not self._fitted[1]._holds(finer, blur):  # neither is believed
-            return g, error[0] + error[1] + off
-        return finer, blur
+        if off > 4 * total and not self._fitted[1]._holds(finer, blur):  # neither is believed
+            return g, total + off
+        return finer, blur + self._astray(finer)
+
+    def _astray(self, g: Vector) -> float:
+        """How wrong a gradient is, as far as other looks tell."""
+        return 0.0
 
     def slope(self, rho: float | None = None) -> Interval:
         """The norm of the gradient."""

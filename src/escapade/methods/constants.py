@@ -48,7 +48,7 @@ class Constants:
 def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Constants:
     """ell from six Lanczos products, steps from the noise.
 
-    Queries: 3*d + 30 (4*d + 21 if the noise is given) and 12*d + 12 (fewer products if d < 6)
+    Queries: 3*d + 34 (4*d + 25 if the noise is given) and 12*d + 12 (fewer products if d < 6)
     """
     f = f.tagged("setup", pin=True)
     here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
