@@ -44,7 +44,7 @@ def told(starts: list[Process]) -> str:
     order, many = starts[0].products.order, sum(len(one.alpha) for one in starts)
     single = sum(sum(one.one_sided) for one in starts)
     kinds = f"{many - single} {KIND[order]}" + (f" and {single} {KIND[1]}" if single else "")
-    return f"{kinds} products from {counted(len(starts), 'start')}"
+    return f"{kinds} {'product' if many == 1 else 'products'} from {counted(len(starts), 'start')}"
 
 
 @dataclass
