@@ -125,12 +125,14 @@ class Looks(Rows):
         tolerance[4:] = 0.05 * (np.abs(longer[4:]) + np.sum(curvature[which] * lengths**2, axis=1)) + blur[4:]
         return not np.any(off > tolerance)
 
-    def _astray(self, g: Vector, known: float) -> float:
+    def _astray(self, g: Vector, known: float, truncation: float) -> float:
         """By how much more than is known a gradient is wrong, as far as shorter steps along random vectors tell, beyond
-        noise and what third derivatives explain: along random signs an error shows as large as it is, on average."""
+        noise and what third derivatives explain: along random signs an error shows as large as it is, on average. What
+        is left of the truncation on the steps, on shorter ones, belongs to these."""
         if self._odd is None:
             return 0.0
-        off = (self._odd.off(g) - 4 * self.noise.norm(1)) / (self._odd.ratios * self._odd.step)
+        parts = self._odd.ratios
+        off = (self._odd.off(g) - 4 * self.noise.norm(1)) / (parts * self._odd.step) - 2 * parts**2 * truncation
         return ASTRAY * max(float(np.max(off)) - known, 0.0)
 
     def _jump(self, ratios: Vector, values: Vector, half: Vector) -> float:

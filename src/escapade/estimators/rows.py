@@ -148,7 +148,7 @@ class Rows:
             truncation = rho * h**2 / 6
         noise = (1.5 if self.both else 1.9) * self.noise.norm(self.d) / math.sqrt(self.d) / h
         error = norm2(truncation), norm2(noise)
-        total = error[0] + error[1] + self._astray(g, error[1])
+        total = error[0] + error[1] + self._astray(g, error[1], error[0])
         if self.finer == 0 or error[0] <= ABOVE * error[1] or abs(norm2(g) - self.gtol) > total:
             return g, total
         if self._fitted is None or self._fitted[0] is not h:
@@ -163,10 +163,11 @@ class Rows:
         off = norm2(finer - g)
         if off > 4 * total and not self._fitted[1]._holds(finer, blur):  # neither is believed
             return g, total + off
-        return finer, blur + self._astray(finer, blur)
+        return finer, blur + self._astray(finer, blur, error[0])
 
-    def _astray(self, g: Vector, known: float) -> float:
-        """By how much more than is known a gradient is wrong, as far as other looks tell."""
+    def _astray(self, g: Vector, known: float, truncation: float) -> float:
+        """By how much more than is known a gradient is wrong, as far as other looks tell, if these steps leave such a
+        truncation."""
         return 0.0
 
     def slope(self, rho: float | None = None) -> Interval:
