@@ -51,13 +51,19 @@ class Odd:
         slopes: Vector = np.concatenate([self.ways @ g, np.sum(g[self.which] * self.lengths, axis=1)])
         return slopes
 
+    def missed(self, g: Vector) -> Vector:
+        """What it misses of that much closer."""
+        return self.short - self.ratios * self.slopes(g)
+
+    def third(self, g: Vector) -> Vector:
+        """What it misses at the ends, where these are known: third derivatives, which fall with the cube."""
+        return self.long - self.slopes(g)[UNEQUAL:]
+
     def off(self, g: Vector) -> Vector:
-        """What it says wrongly of that much closer, beside third derivatives."""
-        slopes = self.slopes(g)
-        third, first = self.long - slopes[UNEQUAL:], slopes[:UNEQUAL]
-        own = np.abs(self.short[:UNEQUAL] - self.ratios[:UNEQUAL] * first)
-        known = self.short[UNEQUAL:] - self.ratios[UNEQUAL:] * slopes[UNEQUAL:] - self.ratios[UNEQUAL:] ** 3 * third
-        return np.append(own - self.ratios[:UNEQUAL] ** 2 * np.max(np.abs(third)), np.abs(known))
+        """What it misses much closer, beside those."""
+        third, missed, ratios = self.third(g), self.missed(g), self.ratios
+        first = np.abs(missed[:UNEQUAL]) - ratios[:UNEQUAL] ** 2 * np.max(np.abs(third))
+        return np.append(first, np.abs(missed[UNEQUAL:] - ratios[UNEQUAL:] ** 3 * third))
 
     @cached_property
     def step(self) -> Vector:
@@ -80,7 +86,8 @@ class Looks(Rows):
     """Values where all coordinates moved at once, because none alone changed f."""
 
     def _consistent(self, rng: np.random.Generator, *, cut: bool = False) -> bool:
-        """Whether much shorter steps tell the same story, along four random sign vectors.
+        """Whether much shorter steps tell the same story, along four random sign vectors, and the gradient's along two
+        whose coordinates move by different parts of their steps.
 
         All coordinates move at once, so that structure hidden below the step of any of them shows: the odd part must
         be the gradient's, and the even part must scale with the square of the length. If nothing changes at all, over
@@ -112,10 +119,9 @@ class Looks(Rows):
         short, long = np.append(up - down, a - b) / 2, (c - e) / 2
         odd = Odd(np.concatenate([unequal, signs]), which, lengths, parts, short, long)
         (g, slope_error), curvature = self.gradient(), np.abs(self.diagonal()[0]) + self.curvtol
-        slopes, noise = odd.slopes(g), 4 * self.noise.norm(1)
-        bent = np.abs(long - slopes[UNEQUAL:])  # third derivatives, which fall with the cube
-        bent = parts**2 * np.append(np.repeat(bent.max(), UNEQUAL), bent)
-        if np.any(np.abs(short - parts * slopes) > noise + SLANT * parts * slope_error * odd.step + bent):
+        noise, third = 4 * self.noise.norm(1), np.abs(odd.third(g))
+        bent = parts**2 * np.append(np.repeat(third.max(), UNEQUAL), third)
+        if np.any(np.abs(odd.missed(g)) > noise + SLANT * parts * slope_error * odd.step + bent):
             return False
         self._odd, self._facts = odd, {}
         even, longer, blur = (a + b - 2 * self.f0) / ratios**2, c + e - 2 * self.f0, 2 * noise / ratios**2

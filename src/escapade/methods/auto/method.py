@@ -140,7 +140,8 @@ class _Run:
                 yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
                 continue
             if v is None and (stuck or descent.arrived(p)):
-                (ending, v), stuck = self._certify(p), descent.blind
+                ending, v = self._certify(p)
+                stuck = v is None and descent.blind
                 if ending is not None:
                     return ending
             elif v is None:
@@ -223,8 +224,7 @@ class _Run:
         here = self.examiner.look(finder, p)
         if self._too_early(p, here):
             return None, None
-        g, error = here.gradient()
-        if norm2(g) - error > self.settings.epsilon:  # nothing can be certified, but a few products may show a way on
+        if here.slope().lower > self.settings.epsilon:  # nothing can be certified, but a few products may show a way on
             p.learn(here)
             v = probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0]))
             return (Ending.of(finder.undecided(STEEP), here) if v is None else None), v
