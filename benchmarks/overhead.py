@@ -12,7 +12,7 @@ import tracemalloc
 import numpy as np
 
 from escapade import Oracle
-from escapade.estimators.gradients import coord_gradient
+from escapade.derivatives.paper import coord_gradient
 from escapade.problems import Octopus
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from escapade.curvature import FINDERS, SAMPLED_FINDERS, Lanczos, ZONCFDeterministic
 from escapade.curvature.lanczos import _Attempt
 from escapade.curvature.starts import MOST
-from escapade.estimators.hessian_vector import Products
-from escapade.estimators.neighbourhood import Neighbourhood
-from escapade.estimators.steps import curvature_steps
+from escapade.derivatives.measure import Neighbourhood
+from escapade.derivatives.products import Products
+from escapade.derivatives.steps import curvature_steps
 from escapade.oracle import Oracle
 from escapade.problems import random_rotation
 

@@ -28,7 +28,7 @@ import numpy as np
 
 import escapade
 from escapade import Oracle
-from escapade.estimators.gradients import coord_gradient
+from escapade.derivatives.paper import coord_gradient
 from escapade.executors import Processes
 from escapade.methods import PRESETS
 from escapade.problems import Octopus, OffAxis, StochasticCubic

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ._array import as_point, to_numpy
 from ._random import as_generator
-from ._words import counted
+from ._text import counted
 from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
 from .executors import NoValue
 from .executors.seat import Seat, Wanted

@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 from ._array import as_point
 from ._random import as_generator
-from .certificate import Certificate
-from .certifier import Certifier
+from .certificate import Certificate, Certifier
 from .curvature import Finder
 from .curvature.finding import require_positive
-from .estimators.neighbourhood import as_scale
+from .derivatives.measure import as_scale
 from .oracle import Failures, Oracle, Policy
 from .validation import check_tolerances, refuse_constraints
 

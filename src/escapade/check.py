@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ._array import Array, as_point, like, namespace, to_device, to_numpy
 from ._random import as_generator, spheres
+from .derivatives import noise as noise_
+from .derivatives.measure import as_scale
+from .derivatives.noise import Noise
+from .derivatives.smoothness import Roughness, roughest
+from .derivatives.steps import LONGEST, curvature_steps
 from .errors import EvaluationFailed
-from .estimators import noise as noise_
-from .estimators.neighbourhood import as_scale
-from .estimators.noise import Noise
-from .estimators.smoothness import Roughness, roughest
-from .estimators.steps import LONGEST, curvature_steps
 from .oracle import Batch, Oracle, points
 from .report import FunctionReport, Remark, Rows, remark
 

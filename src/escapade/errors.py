@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._words import counted
+from ._text import counted
 
 
 class EscapadeError(Exception):

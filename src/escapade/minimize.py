@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from ._array import as_point, like
 from ._random import as_generator
-from .certifier import Certifier
+from .certificate import Certifier
+from .derivatives.measure import as_scale
 from .errors import InvalidSetting
-from .estimators.neighbourhood import as_scale
 from .methods import PRESETS, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result

@@ -11,7 +11,7 @@ from typing import Any
 
 from ._array import Array, as_point
 from ._random import as_generator
-from ._words import counted
+from ._text import counted
 from .errors import InvalidSetting
 from .executors import Evaluate, choose
 from .executors.lockstep import Lockstep

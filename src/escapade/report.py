@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .estimators.noise import Noise
-from .estimators.smoothness import Roughness
+from .derivatives.noise import Noise
+from .derivatives.smoothness import Roughness
 
 Rows = Literal["exact", "rounding", "wrong"]
 

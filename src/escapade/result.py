@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scipy.optimize import OptimizeResult
 
 from ._array import Array, to_numpy
-from ._words import counted, sentence
+from ._text import counted, sentence
 from .certificate import Certificate
 from .oracle import Oracle
 from .stopping import Stop

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._array import Array, to_numpy
-from ._words import named
-from .certificate import Certificate
-from .certifier import Certifier
+from ._text import named
+from .certificate import Certificate, Certifier
 from .errors import BudgetExhausted, EvaluationFailed, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle

@@ -15,8 +15,8 @@ from scipy.optimize import OptimizeResult
 
 from .curvature import Finding
 from .curvature.finding import require_positive
+from .derivatives.measure import Neighbourhood, Vector
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted
-from .estimators.neighbourhood import Neighbourhood, Vector
 from .trace import Step, Trace
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from ._array import Array, to_numpy
-from ._words import counted
+from ._text import counted
 from .oracle import Ledger
 
 

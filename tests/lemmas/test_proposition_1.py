@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from escapade import Oracle
-from escapade.estimators.gradients import coord_gradient
+from escapade.derivatives.paper import coord_gradient
 
 
 def holds(estimate, true, epsilon):

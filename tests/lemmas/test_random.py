@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from escapade import Oracle
-from escapade.estimators.gradients import rand_gradient, rand_gradient_forward
+from escapade.derivatives.paper import rand_gradient, rand_gradient_forward
 from escapade.oracle import Batch
 
 ANGLES = 2 * np.pi * (np.arange(96) + 0.5) / 96

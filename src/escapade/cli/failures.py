@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from .._words import named
+from .._text import named
 from ..errors import EscapadeError, EvaluationFailed
 
 OPTIONS = {"rng": "--seed"} | {

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._words import counted
+from .._text import counted
 from ..errors import OracleError
 from ..minimize import minimize as library_minimize
 from ..oracle.journal import Journal

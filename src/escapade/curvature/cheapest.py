@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood
+from ..derivatives.measure import Neighbourhood
+from ..derivatives.products import Products
 from .dense import Dense
 from .finding import Finder, Finding
 from .lanczos import Lanczos

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
-from ..estimators.dense import DenseHessian, dense_hessian
-from ..estimators.hessian_vector import KIND, Products
-from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from ..estimators.steps import TRUNCATION_SAFETY
+from ..derivatives.estimates import DenseHessian, dense_hessian
+from ..derivatives.measure import Interval, Neighbourhood, Vector
+from ..derivatives.products import KIND, Products
+from ..derivatives.steps import TRUNCATION_SAFETY
 from .finding import SOFTEST, Finder, Finding
 
 ATTEMPTS = 7

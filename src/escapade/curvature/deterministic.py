@@ -16,10 +16,10 @@ from functools import partial
 import numpy as np
 
 from .._array import like, to_numpy
+from ..derivatives.measure import Interval, Neighbourhood, Vector
+from ..derivatives.products import Products, hessian_vector
+from ..derivatives.steps import require_resolved
 from ..errors import InvalidSetting
-from ..estimators.hessian_vector import Products, hessian_vector
-from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from ..estimators.steps import require_resolved
 from .finding import Finder, Finding, require_positive
 from .starts import MOST, Starts
 

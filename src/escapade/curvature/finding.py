@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._array import Array, like
+from ..derivatives.measure import Interval, Neighbourhood, Vector
 from ..errors import BudgetExhausted, InvalidSetting
-from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
 from ..oracle import Oracle
 
 SOFTEST = 3

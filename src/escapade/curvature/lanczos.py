@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimators.hessian_vector import Order, Products
-from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
+from ..derivatives.measure import Interval, Neighbourhood, Vector
+from ..derivatives.products import Order, Products
 from .finding import ANYWHERE, SOFTEST, Finder, Finding
 from .process import Process, told
 from .starts import MOST, Starts

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import epsilon, norm
-from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood, Vector
-from ..estimators.sampling import SampledNeighbourhood
+from ..derivatives.measure import Neighbourhood, Vector
+from ..derivatives.products import Products
+from ..derivatives.sampling import SampledNeighbourhood
 from ..oracle import Batch
 from .deterministic import ZONCFDeterministic
 from .online import ZONCFOnline

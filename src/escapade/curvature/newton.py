@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import like
-from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood, Vector
+from ..derivatives.measure import Neighbourhood, Vector
+from ..derivatives.products import Products
 from ..oracle import central
 
 CONTRACTION = 1 / 8

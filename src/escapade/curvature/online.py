@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import Array, like, to_numpy
-from ..errors import BudgetExhausted, MissingCapability
-from ..estimators.neighbourhood import Interval, Neighbourhood, Vector
-from ..estimators.sampling import (
+from ..derivatives.measure import Interval, Neighbourhood, Vector
+from ..derivatives.sampling import (
     GLANCE,
     WHOLE,
     SampledNeighbourhood,
@@ -18,6 +17,7 @@ from ..estimators.sampling import (
     bernstein_error,
     pilot_size,
 )
+from ..errors import BudgetExhausted, MissingCapability
 from ..oracle import Batch, Oracle
 from .cheapest import Cheapest
 from .finding import Finder, Finding, Outcome

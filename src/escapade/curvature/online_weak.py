@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..derivatives.measure import Vector
+from ..derivatives.sampling import SampledNeighbourhood
 from ..errors import InvalidSetting
-from ..estimators.neighbourhood import Vector
-from ..estimators.sampling import SampledNeighbourhood
 from ..oracle import Batch
 from .finding import require_positive
 

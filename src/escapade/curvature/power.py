@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import to_numpy
+from ..derivatives.measure import Neighbourhood
+from ..derivatives.paper import coord_gradient
 from ..errors import InvalidSetting
-from ..estimators.gradients import coord_gradient
-from ..estimators.neighbourhood import Neighbourhood
 from .finding import Finder, Finding
 
 

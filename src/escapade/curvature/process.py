@@ -22,9 +22,9 @@ from scipy.linalg.lapack import dstev
 from scipy.optimize import brentq
 
 from .._array import norm2
-from .._words import counted
-from ..estimators.hessian_vector import KIND, Products
-from ..estimators.neighbourhood import Vector
+from .._text import counted
+from ..derivatives.measure import Vector
+from ..derivatives.products import KIND, Products
 
 HIGHEST = 100.0
 """What stands for an infinite bound, as a logarithm."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import Array, norm
-from ..estimators.gradients import Steps, coord_gradient
+from ..derivatives.paper import Steps, coord_gradient
 from ..oracle import Oracle
 
 FIRST = 64

@@ -12,7 +12,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from .._array import Array, like, norm, to_numpy
 from ..curvature import Finder
-from ..estimators.gradients import coord_gradient
+from ..derivatives.paper import coord_gradient
 from ..oracle import Oracle, points
 from ..stopping import BOTTOMLESS, Ending, Stop
 from ..trace import Iterate, Move

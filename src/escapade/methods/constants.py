@@ -9,11 +9,11 @@ import numpy as np
 
 from .._array import Array, to_numpy
 from ..curvature.process import Process
+from ..derivatives.measure import Neighbourhood, Vector
+from ..derivatives.paper import coord_gradient
+from ..derivatives.products import Products
+from ..derivatives.steps import gradient_steps
 from ..errors import MissingCapability
-from ..estimators.gradients import coord_gradient
-from ..estimators.hessian_vector import Products
-from ..estimators.neighbourhood import Neighbourhood, Vector
-from ..estimators.steps import gradient_steps
 from ..oracle import Batch, Oracle
 
 ELL_SAFETY = 1.5

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array import Array, norm
 from .._random import ball
-from ..estimators.gradients import Steps, coord_gradient_forward
+from ..derivatives.paper import Steps, coord_gradient_forward
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

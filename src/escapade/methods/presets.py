@@ -14,8 +14,8 @@ import numpy as np
 
 from .._array import Array
 from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
-from ..estimators.noise import rounding
-from ..estimators.steps import forward_step
+from ..derivatives.noise import rounding
+from ..derivatives.steps import forward_step
 from ..oracle import Oracle
 from .auto import auto
 from .base import Method

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array, like, to_numpy
 from .._random import sphere
-from ..estimators.gradients import coord_gradient
+from ..derivatives.paper import coord_gradient
 from ..oracle import Oracle, point
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from .._array import Array, like, to_numpy
-from ..estimators.gradients import gauss_gradient
+from ..derivatives.paper import gauss_gradient
 from ..oracle import Oracle, point, points
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

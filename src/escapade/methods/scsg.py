@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array
 from .._random import geometric
-from ..estimators.gradients import Steps, coord_gradient, rand_gradient
+from ..derivatives.paper import Steps, coord_gradient, rand_gradient
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

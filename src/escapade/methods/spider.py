@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._array import Array, norm
-from ..estimators.gradients import Steps, coord_gradient
+from ..derivatives.paper import Steps, coord_gradient
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

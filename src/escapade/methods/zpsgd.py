@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array, norm
 from .._random import ball
-from ..estimators.gradients import gauss_gradient
+from ..derivatives.paper import gauss_gradient
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move

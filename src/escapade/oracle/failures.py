@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace
-from .._words import counted, named
+from .._text import counted, named
 from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue
 from ..executors import Evaluate, NoValue, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
-from .._words import named
+from .._text import named
 from ..errors import (
     BudgetExhausted,
     EvaluationFailed,

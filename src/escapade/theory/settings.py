@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from .._array import Array
 from ..curvature import ZONCFDeterministic
+from ..derivatives.steps import require_resolved
 from ..errors import BelowPrecision
-from ..estimators.steps import require_resolved
 from .assumptions import require_delta, require_dimension, require_failure, require_positive
 from .descent import Theorem3, Theorem4, theorem_3, theorem_4
 from .scsg import Theorem7, theorem_7

@@ -12,16 +12,16 @@ from escapade.methods import Goal
 from escapade.methods.auto import Auto, auto, quadratic
 from escapade.methods.auto.certificate import SHARES, Informed
 from escapade.methods.auto.descent import Descent
-from escapade.methods.auto.escape import parabola, search
+from escapade.methods.auto.differences import Differences
 from escapade.methods.auto.examiner import Examiner
-from escapade.methods.auto.gradient import Differences
+from escapade.methods.auto.line_search import parabola, search
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.point import Point
 from escapade.methods.auto.poll import poll
 from escapade.methods.auto.probe import probe
 from escapade.methods.auto.progress import Progress
 from escapade.methods.auto.quadratic import MANY, trust_region_step
-from escapade.methods.auto.step import TOGETHER
+from escapade.methods.auto.trust_region import TOGETHER
 from escapade.oracle import Oracle
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
 from escapade.stopping import Stop

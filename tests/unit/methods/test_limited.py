@@ -7,7 +7,7 @@ import pytest
 
 import escapade
 from escapade.methods.auto import limited
-from escapade.methods.auto.limited import RANK, Limited, LowRank, Shape, diagonal_model
+from escapade.methods.auto.limited_memory import RANK, Limited, LowRank, Shape, diagonal_model
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.quadratic import trust_region_step
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation

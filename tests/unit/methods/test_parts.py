@@ -8,7 +8,7 @@ import pytest
 
 import escapade
 from escapade import Oracle
-from escapade.certifier import Certifier
+from escapade.certificate.certifier import Certifier
 from escapade.curvature import Cheapest, Minibatch
 from escapade.errors import InvalidSetting
 from escapade.methods import (

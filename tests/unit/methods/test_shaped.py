@@ -5,7 +5,7 @@ import pytest
 
 import escapade
 from escapade import Oracle
-from escapade.estimators.neighbourhood import Neighbourhood
+from escapade.derivatives.measure import Neighbourhood
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 

@@ -13,8 +13,8 @@ from ...curvature import Finding
 from ...curvature.finding import SOFTEST
 from ...curvature.process import Process, told
 from ...curvature.starts import Starts
-from ...estimators.hessian_vector import Order
-from ...estimators.neighbourhood import Interval, Vector
+from ...derivatives.measure import Interval, Vector
+from ...derivatives.products import Order
 from .quadratic import Matrix
 from .shaped import Shaped
 

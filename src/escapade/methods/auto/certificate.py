@@ -15,7 +15,7 @@ import numpy as np
 from ...curvature import Cheapest, Dense, Finding
 from ...curvature.finding import Finder
 from ...curvature.starts import MOST, Starts
-from ...estimators.neighbourhood import Neighbourhood, Vector
+from ...derivatives.measure import Neighbourhood, Vector
 from .attempt import Attempt
 from .model import Model
 from .shaped import Shaped, preconditioner

@@ -9,16 +9,16 @@ from itertools import count
 import numpy as np
 
 from ..._array import epsilon, norm2
+from ...derivatives.measure import Neighbourhood, Vector
 from ...errors import NonFiniteValue
-from ...estimators.neighbourhood import Neighbourhood, Vector
-from .gradient import FEW, Differences
-from .limited import diagonal_model
+from .differences import FEW, Differences
+from .limited_memory import diagonal_model
 from .model import Model
 from .point import Point
-from .polish import MOST, SHOWN, polish
 from .probe import mend
 from .progress import Progress
-from .step import LITTLE, Region, Tried
+from .refine import MOST, SHOWN, polish
+from .trust_region import LITTLE, Region, Tried
 
 KEPT, EARLY = 0.01, 2
 """A step that keeps less of its promise, one of so many after a start or an escape, is tried shorter."""

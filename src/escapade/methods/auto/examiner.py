@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...curvature import Finding
+from ...derivatives.measure import Neighbourhood
 from ...errors import BudgetExhausted
-from ...estimators.neighbourhood import Neighbourhood
 from .certificate import Informed
-from .gradient import Differences
+from .differences import Differences
 from .model import Model
 from .point import Point
 

@@ -9,22 +9,22 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..._array import Array, norm2, to_numpy
-from ...estimators.neighbourhood import Neighbourhood, Vector
+from ...derivatives.measure import Neighbourhood, Vector
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
+from .batched import Abreast
 from .descent import Descent
-from .escape import Line, leave
+from .differences import FEW, Differences
 from .examiner import Examiner
-from .gradient import FEW, Differences
-from .limited import diagonal_model
+from .limited_memory import diagonal_model
+from .line_search import Line, leave
 from .model import Model
 from .point import Point
 from .poll import poll
 from .probe import AGREED, mend, probe
 from .quadratic import lowest_scaled
-from .rounds import Abreast
 
 NEAR = 1e-3
 """A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""

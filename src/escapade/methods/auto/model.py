@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf
 
 from ..._array import largest, norm2
-from ...estimators.neighbourhood import Vector
+from ...derivatives.measure import Vector
 from . import quadratic
 from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._array import norm2
-from ...estimators.neighbourhood import Neighbourhood, Vector
+from ...derivatives.measure import Neighbourhood, Vector
 
 UNKNOWN: Vector = np.zeros(0)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...estimators.neighbourhood import Vector
-from .gradient import Differences
+from ...derivatives.measure import Vector
+from .differences import Differences
 from .point import Point
 
 Index = NDArray[np.int64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...estimators.neighbourhood import Vector
-from .gradient import Differences
+from ...derivatives.measure import Vector
+from .differences import Differences
 from .model import Model
 from .point import Point
 

@@ -10,7 +10,7 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtri, dtrtrs
 
 from ..._array import norm2
-from ...estimators.neighbourhood import Vector
+from ...derivatives.measure import Vector
 
 Matrix = NDArray[np.float64]
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from ..._array import norm2
-from ...estimators.hessian_vector import CLOSER, GLANCES, Products
-from ...estimators.neighbourhood import Vector
-from ...estimators.steps import TRUNCATION_SAFETY
-from .limited import Limited, Shape
+from ...derivatives.measure import Vector
+from ...derivatives.products import CLOSER, GLANCES, Products
+from ...derivatives.steps import TRUNCATION_SAFETY
+from .limited_memory import Limited, Shape
 from .model import Model
 from .quadratic import shrunk
 

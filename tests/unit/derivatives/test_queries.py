@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from escapade import Oracle
-from escapade.estimators import dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps
-from escapade.estimators.hessian_vector import Products
-from escapade.estimators.neighbourhood import Neighbourhood
-from escapade.estimators.noise import Noise
-from escapade.estimators.rows import Rows
+from escapade.derivatives import consistency, estimates, measure, noise, paper, products, stencil, steps
+from escapade.derivatives.measure import Neighbourhood
+from escapade.derivatives.noise import Noise
+from escapade.derivatives.products import Products
+from escapade.derivatives.stencil import Rows
 
-MODULES = (dense, gradients, hessian_vector, looks, neighbourhood, noise, rows, steps)
+MODULES = (consistency, estimates, measure, noise, paper, products, stencil, steps)
 NAMES = {"d", "m"}
 
 
@@ -63,12 +63,12 @@ def cost(f: Oracle, call: Callable[[], object]) -> int:
 DIMENSIONS = [1, 2, 5, 13]
 
 SIMPLE = {
-    gradients.coord_gradient: lambda f, x, m, rng: gradients.coord_gradient(f, x, 1e-3),
-    gradients.coord_gradient_forward: lambda f, x, m, rng: gradients.coord_gradient_forward(f, x, 1e-3),
-    gradients.rand_gradient: lambda f, x, m, rng: gradients.rand_gradient(f, x, 1e-3, rng, m),
-    gradients.rand_gradient_forward: lambda f, x, m, rng: gradients.rand_gradient_forward(f, x, 1e-3, rng, m),
-    gradients.gauss_gradient: lambda f, x, m, rng: gradients.gauss_gradient(f, x, 1e-3, rng, m),
-    hessian_vector.hessian_vector: lambda f, x, m, rng: hessian_vector.hessian_vector(f, x, 1e-3 * x, 1e-3),
+    paper.coord_gradient: lambda f, x, m, rng: paper.coord_gradient(f, x, 1e-3),
+    paper.coord_gradient_forward: lambda f, x, m, rng: paper.coord_gradient_forward(f, x, 1e-3),
+    paper.rand_gradient: lambda f, x, m, rng: paper.rand_gradient(f, x, 1e-3, rng, m),
+    paper.rand_gradient_forward: lambda f, x, m, rng: paper.rand_gradient_forward(f, x, 1e-3, rng, m),
+    paper.gauss_gradient: lambda f, x, m, rng: paper.gauss_gradient(f, x, 1e-3, rng, m),
+    products.hessian_vector: lambda f, x, m, rng: products.hessian_vector(f, x, 1e-3 * x, 1e-3),
     noise.table: lambda f, x, m, rng: noise.table(f, x, np.ones(len(x)), 0.0, rng),
 }
 
@@ -76,7 +76,7 @@ SIMPLE = {
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("m", [1, 4])
 @pytest.mark.parametrize("function", SIMPLE, ids=lambda function: function.__name__)
-def test_estimators(function, d, m):
+def test_derivatives(function, d, m):
     f, x = quadratic(d), np.ones(d)
     spent = cost(f, lambda: SIMPLE[function](f, x, m, np.random.default_rng(0)))
     assert spent == promised(function, 0, d=d, m=m)
@@ -87,8 +87,8 @@ def test_estimators(function, d, m):
 def test_a_batch_of_samples_multiplies(d):
     f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
     f_S = f.on(f.draw(7, np.random.default_rng(0)))
-    spent = cost(f, lambda: gradients.coord_gradient(f_S, np.ones(d), 1e-3))
-    assert spent == 7 * promised(gradients.coord_gradient, 0, d=d)
+    spent = cost(f, lambda: paper.coord_gradient(f_S, np.ones(d), 1e-3))
+    assert spent == 7 * promised(paper.coord_gradient, 0, d=d)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -163,13 +163,13 @@ def test_along_pays_two_for_each_cut():
 @pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
 def test_products(d, order, which):
     here, q = look(d), unit(d)
-    assert len(expressions(Products.__call__)) == len(expressions(hessian_vector.mixed_product)) == 3
+    assert len(expressions(Products.__call__)) == len(expressions(products.mixed_product)) == 3
     here.take_rows(2.0, -2.0)
-    products = Products(here, np.ones(d), order)
-    assert cost(here.f, lambda: products(q)) == promised(Products.__call__, which, d=d)
-    assert cost(here.f, lambda: products.one_sided(q)) == promised(Products.one_sided, 0, d=d)
-    spent = cost(here.f, lambda: hessian_vector.mixed_product(here, q, order))
-    assert spent == promised(hessian_vector.mixed_product, which, d=d)
+    multiply = Products(here, np.ones(d), order)
+    assert cost(here.f, lambda: multiply(q)) == promised(Products.__call__, which, d=d)
+    assert cost(here.f, lambda: multiply.one_sided(q)) == promised(Products.one_sided, 0, d=d)
+    spent = cost(here.f, lambda: products.mixed_product(here, q, order))
+    assert spent == promised(products.mixed_product, which, d=d)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -221,11 +221,11 @@ def test_missed_and_hides(d, order, which):
 def test_dense_hessian(d, order, which):
     here = look(d)
     here.take_rows(2.0, -2.0)
-    assert len(expressions(dense.dense_hessian)) == 3
-    assert cost(here.f, lambda: dense.dense_hessian(here, order)) == promised(dense.dense_hessian, which, d=d)
+    assert len(expressions(estimates.dense_hessian)) == 3
+    assert cost(here.f, lambda: estimates.dense_hessian(here, order)) == promised(estimates.dense_hessian, which, d=d)
     rows = 4 if order == 4 else 2  # at four times the steps, and at eight
-    spent = cost(here.f, lambda: dense.dense_hessian(here, order, 4.0))
-    assert spent == promised(dense.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
+    spent = cost(here.f, lambda: estimates.dense_hessian(here, order, 4.0))
+    assert spent == promised(estimates.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -234,7 +234,8 @@ def test_no_pair_is_taken_twice(d):
     one = promised(Neighbourhood.pairs, 0, d=d)
     assert cost(here.f, lambda: here.pairs(1.0)) == one
     assert cost(here.f, lambda: here.pairs(1.0, -1.0)) == one
-    assert cost(here.f, lambda: dense.dense_hessian(here, 1)) == cost(here.f, lambda: dense.dense_hessian(here, 2)) == 0
+    assert cost(here.f, lambda: estimates.dense_hessian(here, 1)) == 0
+    assert cost(here.f, lambda: estimates.dense_hessian(here, 2)) == 0
 
 
 def test_gradient_and_the_check_of_the_steps():
@@ -264,8 +265,8 @@ TESTED = {
     Products.steady,
     Products.missed,
     Products.hides,
-    hessian_vector.mixed_product,
-    dense.dense_hessian,
+    products.mixed_product,
+    estimates.dense_hessian,
 }
 
 

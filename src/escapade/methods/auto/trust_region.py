@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._array import norm2
-from ...estimators.neighbourhood import Vector
-from .escape import parabola
-from .gradient import Differences
+from ...derivatives.measure import Vector
+from .differences import Differences
+from .line_search import parabola
 from .model import Model
 from .point import Point
 

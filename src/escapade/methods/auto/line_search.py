@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...estimators.neighbourhood import Vector
-from .gradient import Differences
+from ...derivatives.measure import Vector
+from .differences import Differences
 from .point import Point
 
 HALVINGS = 40

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._array import norm2
-from ...estimators.neighbourhood import Vector
+from ...derivatives.measure import Vector
 from .model import UNEVEN, UNKNOWN, Model
 from .quadratic import Matrix
 

@@ -13,9 +13,9 @@ from .._array import Array, epsilon, like, to_numpy
 from ..errors import InvalidSetting, MissingValue, NonFiniteValue
 from ..oracle import Oracle, some_axes
 from . import noise as noise_
-from .looks import Looks
+from .consistency import Looks
 from .noise import Noise
-from .rows import Interval, Vector
+from .stencil import Interval, Vector
 from .steps import against_noise, curvature_steps, longest, power_of_two, shortest
 
 FURTHEST = 512

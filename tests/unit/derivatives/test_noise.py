@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from escapade import Oracle
+from escapade.derivatives import noise
+from escapade.derivatives.noise import TABLE_POINTS, Noise, check_noise, rounding, table_estimate
 from escapade.errors import InvalidSetting
-from escapade.estimators import noise
-from escapade.estimators.noise import TABLE_POINTS, Noise, check_noise, rounding, table_estimate
 
 SEEDS = 200
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._array import to_numpy
+from ...derivatives.measure import Vector
 from ...errors import NonFiniteValue
-from ...estimators.neighbourhood import Vector
 from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
+from .differences import Differences, assembled
 from .examiner import Examiner
-from .gradient import Differences, assembled
-from .limited import diagonal_model
+from .limited_memory import diagonal_model
 from .model import Model
 from .point import Point
 

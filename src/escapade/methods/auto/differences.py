@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from ..._array import Array, epsilon, largest, like, to_numpy
+from ...derivatives.measure import Vector
+from ...derivatives.noise import SAFETY, Noise, rounding, rounding_of_x, table, table_estimate
+from ...derivatives.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
-from ...estimators.neighbourhood import Vector
-from ...estimators.noise import SAFETY, Noise, rounding, rounding_of_x, table, table_estimate
-from ...estimators.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
 from .quadratic import Matrix

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .neighbourhood import Neighbourhood
+from .measure import Neighbourhood
 
 Matrix = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ._array import Array, to_numpy
-from ._words import counted
-from .estimators.neighbourhood import Interval
+from .._array import Array, to_numpy
+from .._text import counted
+from ..derivatives.measure import Interval
 
 Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from escapade import certify
+from escapade.derivatives import steps
+from escapade.derivatives.measure import Neighbourhood
 from escapade.errors import BelowPrecision
-from escapade.estimators import steps
-from escapade.estimators.neighbourhood import Neighbourhood
 from escapade.oracle import Oracle
 
 ETAS = [1e-16, 1e-9, 1e-4]

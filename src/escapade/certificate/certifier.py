@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, epsilon, norm2
+from .._array import Array, epsilon, norm2
+from ..curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
+from ..curvature.finding import ANYWHERE, blank
+from ..curvature.newton import newton_contracts
+from ..derivatives.measure import Interval, Neighbourhood, Vector, as_scale
+from ..derivatives.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
+from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
+from ..oracle import Oracle
 from .certificate import Certificate, Trusted, Verdict
-from .curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
-from .curvature.finding import ANYWHERE, blank
-from .curvature.newton import newton_contracts
-from .errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
-from .estimators.neighbourhood import Interval, Neighbourhood, Vector, as_scale
-from .estimators.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
-from .oracle import Oracle
 
 RHO_SAFETY = 3.0
 """The largest third derivative seen is multiplied by this before "minimum" is said."""

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from .._array import Array, epsilon, like, to_numpy
 from ..oracle import Batch, Oracle, axes, central, point
-from .neighbourhood import Interval, Vector, as_scale
+from .measure import Interval, Vector, as_scale
 from .noise import rounding
 from .steps import curvature_steps, gradient_steps
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from escapade._words import counted, named, sentence
+from escapade._text import counted, named, sentence
 
 
 def test_one_and_many():

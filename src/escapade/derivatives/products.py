@@ -19,7 +19,7 @@ import numpy as np
 
 from .._array import Array, epsilon, like, norm, norm2, to_numpy
 from ..oracle import Oracle, axes
-from .neighbourhood import Neighbourhood, Vector
+from .measure import Neighbourhood, Vector
 from .steps import LONGEST, TRUNCATION_SAFETY
 
 Order = Literal[1, 2, 4]

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...derivatives.measure import Vector
 from ...errors import NonFiniteValue
-from ...estimators.neighbourhood import Vector
 from ...oracle import central, pairs
-from .gradient import Differences, assembled
+from .differences import Differences, assembled
 from .model import Model
 from .point import Point
 from .quadratic import Matrix

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._array import epsilon, norm2, to_numpy
 from ..oracle import few_axes
-from .rows import Rows, Vector
+from .stencil import Rows, Vector
 
 GROUP = 8
 """So many coordinates of different curvatures are looked at together, for structure below their steps."""
