@@ -10,7 +10,7 @@ import escapade
 SRC = Path(escapade.__file__).parent
 
 LAYERS = [
-    {"_text"},
+    {"_text", "_settings"},
     {"errors"},
     {"_array"},
     {"_random"},
