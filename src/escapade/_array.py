@@ -13,11 +13,19 @@ from typing import Any, TypeAlias
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import idamax
 
 from .errors import InvalidSetting
 
 Array: TypeAlias = Any
+"""An array of the user's kind."""
+
+Vector: TypeAlias = NDArray[np.float64]
+"""A vector on the host."""
+
+Matrix: TypeAlias = NDArray[np.float64]
+"""A matrix on the host."""
 
 
 def namespace(x: Array) -> Any:

@@ -12,9 +12,8 @@ from ._array import as_point
 from ._random import as_generator
 from .certificate import Certificate, Certifier
 from .curvature import Finder
-from .curvature.finding import require_positive
-from .derivatives.measure import as_scale
 from .oracle import Failures, Oracle, Policy
+from .tolerances import as_scale, require_positive
 from .validation import check_tolerances, refuse_constraints
 
 

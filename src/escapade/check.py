@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ._array import Array, as_point, like, namespace, to_device, to_numpy
 from ._random import as_generator, spheres
 from .derivatives import noise as noise_
-from .derivatives.measure import as_scale
 from .derivatives.noise import Noise
+from .derivatives.settings import NOISE, STEPS
 from .derivatives.smoothness import Roughness, roughest
-from .derivatives.steps import LONGEST, curvature_steps
+from .derivatives.steps import curvature_steps
 from .errors import EvaluationFailed
 from .oracle import Batch, Oracle, points
 from .report import FunctionReport, Remark, Rows, remark
+from .tolerances import as_scale
 
 BESIDE = 0.002
 """How far from x0 noise is measured a second time, in units of x_scale."""
@@ -123,11 +124,11 @@ def _noise(look: _Look, twice: list[float], given: float | str | None) -> tuple[
     tables = [noise_.table(f, y, unit, value, rng) for y, value in starts]
     floor = noise_.rounding(x, max(float(np.max(np.abs(table))) for table in tables), f.precision)
     level = max(float(np.ptp(twice)), min(noise_.table_estimate(table) or 0.0 for table in tables))
-    if noise_.SAFETY * level <= 4 * floor:
+    if NOISE.safety * level <= 4 * floor:
         return Noise(floor, "rounding"), remark("noise", "rounding", floor=floor)
     known = given == "auto" or (isinstance(given, int | float | np.number) and level <= 3 * given)
     found = "known" if known or level <= 64 * floor else "unknown"
-    facts = {"level": level, "floor": floor, "more": noise_.SAFETY * level}
+    facts = {"level": level, "floor": floor, "more": NOISE.safety * level}
     return Noise(level, "estimated"), remark("noise", found, **facts)
 
 
@@ -136,14 +137,14 @@ def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
     step = float(np.median(curvature_steps(look.x, look.unit, level, curvtol=1e-2) / look.unit))
     worst: Roughness = "smooth"
     where, remarks = 0.0, list[Remark]()
-    reaches = (LONGEST, step) if step < LONGEST else (step,)
+    reaches = (STEPS.longest, step) if step < STEPS.longest else (step,)
     for reach in reaches:
         try:
             found, spot = roughest(look.f, look.x, look.unit, reach, level, look.rng)
         except EvaluationFailed as error:
             remarks.append(remark("domain", "fails", reach=reach, error=str(error).rpartition("; ")[0]))
             continue
-        if found != "smooth" and (found != "flat" or reach >= LONGEST):
+        if found != "smooth" and (found != "flat" or reach >= STEPS.longest):
             worst, where = found, spot
     if len(remarks) < len(reaches):
         place = "at x0" if where <= step / 4 else f"{where:.1g} from x0"

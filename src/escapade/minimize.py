@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
+from . import budget
 from ._array import as_point, like
 from ._random import as_generator
 from .certificate import Certifier
-from .derivatives.measure import as_scale
 from .errors import InvalidSetting
 from .methods import PRESETS, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
 from .stopping import Callback, Limits, Rule
+from .tolerances import as_scale
 from .validation import check_prefer, check_tolerances, refuse_constraints
 
 
@@ -122,8 +123,8 @@ def minimize(
         failures=failures,
     )
     f.until(limits.deadline)
-    share = 0.9 if samples is None else 0.5  # of the failure probability, for the method's own searches
-    goal = Goal(gtol, math.sqrt(gtol) if curvtol is None else curvtol, share * failure, noise, prefer)
+    share = budget.of_method(failure, sampled=samples is not None)
+    goal = Goal(gtol, math.sqrt(gtol) if curvtol is None else curvtol, share, noise, prefer)
     certifier = Certifier(gtol=gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale)
     generator = as_generator(rng)
     if journal is not None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from . import budget
 from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier
+from .curvature import Evidence
 from .errors import BudgetExhausted, EvaluationFailed, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle
@@ -111,11 +113,9 @@ class Run:
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)
-        # What the method's own searches do not spend is left for the certificate of the driver; a little always is.
         asked = self.certifier.failure
-        self.certifier.failure = max(asked - self.spent, asked / 10)
-        total = self.certifier.failure + self.spent
-        self.failure = asked if math.isclose(total, asked) else total
+        self.certifier = replace(self.certifier, failure=budget.of_driver(asked, self.spent))
+        self.failure = budget.stated(asked, self.certifier.failure, self.spent)
         return method
 
     def _reserve(self, f: Oracle, d: int) -> None:
@@ -133,13 +133,12 @@ class Run:
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
-        f, here = self.f.tagged("certificate", pin=True), ending.here
-        elsewhere = here is not None and not np.array_equal(to_numpy(here.x), to_numpy(self.y))
-        if ending.finding is None or elsewhere or (here is None and self.unit is not None):
-            certificate = self.certifier(f, self.x, self.rng)
-        else:
-            certificate = self.certifier.conclude(f, self.x, ending.finding, self.rng, here, ending.newton)
-        certificate = replace(certificate, failure=self.failure)
+        f, evidence = self.f.tagged("certificate", pin=True), ending.evidence
+        local = evidence.local
+        elsewhere = local is not None and not np.array_equal(to_numpy(local.x), to_numpy(self.y))
+        if evidence.finding is None or elsewhere or (local is None and self.unit is not None):
+            evidence = Evidence()
+        certificate = replace(self.certifier(f, self.x, self.rng, evidence), failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

@@ -6,17 +6,16 @@ import inspect
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .curvature import Finding
-from .curvature.finding import require_positive
-from .derivatives.measure import Neighbourhood, Vector
+from .curvature import Evidence, Finding
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted
+from .tolerances import require_positive
 from .trace import Step, Trace
 
 
@@ -57,24 +56,16 @@ class Stop(Enum):
 
 @dataclass(frozen=True)
 class Ending:
-    """What a method returns: why it stopped, the finding at its last iterate if it made one there, and what it measured
-    around that iterate, which need not be measured again."""
+    """What a method returns: why it stopped, and what it knows about its last iterate."""
 
     stop: Stop
-    finding: Finding | None = None
-    here: Neighbourhood | None = None
-    newton: Callable[[Vector], Vector] | None = None
-    """From the gradient there to a step that should lead to the minimiser nearby."""
+    evidence: Evidence = field(default_factory=Evidence)
 
     @classmethod
-    def of(
-        cls,
-        finding: Finding,
-        here: Neighbourhood | None = None,
-        newton: Callable[[Vector], Vector] | None = None,
-    ) -> Ending:
+    def of(cls, finding: Finding, evidence: Evidence | None = None) -> Ending:
         """The ending at a point where no direction was found."""
-        return cls(Stop.CERTIFIED if finding.certified else Stop.UNDECIDED, finding, here, newton)
+        stop = Stop.CERTIFIED if finding.certified else Stop.UNDECIDED
+        return cls(stop, replace(evidence or Evidence(), finding=finding))
 
 
 class Rule(Protocol):

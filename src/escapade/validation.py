@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .curvature.finding import require_positive, require_probability
 from .derivatives.noise import check_noise
 from .errors import InvalidSetting
+from .tolerances import require_positive, require_probability
 
 
 def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> None:

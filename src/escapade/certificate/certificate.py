@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from .._array import Array, to_numpy
 from .._text import counted
-from ..derivatives.measure import Interval
-
-Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
+from ..interval import Interval
+from .rules import Verdict
 
 
 @dataclass(frozen=True)

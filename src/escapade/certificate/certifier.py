@@ -1,296 +1,254 @@
-"""The work of `certify`, on an oracle: the driver certifies the points of its methods with it."""
+"""The work of `certify`, on an oracle: from evidence to a certificate. The driver certifies points with it too."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, epsilon, norm2
-from ..curvature import FINDERS, SAMPLED_FINDERS, Finder, Finding, Minibatch, Outcome, SampledFinder
-from ..curvature.finding import ANYWHERE, blank
+from .. import budget
+from .._array import Array, Vector, epsilon, norm2
+from ..curvature import FINDERS, SAMPLED_FINDERS, Cheapest, Evidence, Finder, Finding, Minibatch, SampledFinder
+from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
-from ..derivatives.measure import Interval, Neighbourhood, Vector, as_scale
-from ..derivatives.sampling import RARE, WHOLE, SampledNeighbourhood, sampled_gradient
+from ..derivatives.measure import Books, LocalModel, measure
+from ..derivatives.sampling import SampledModel, sampled_gradient
+from ..derivatives.settings import SAMPLING
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
+from ..interval import Interval
 from ..oracle import Oracle
-from .certificate import Certificate, Trusted, Verdict
+from ..tolerances import as_scale
+from . import rules
+from .certificate import Certificate, Trusted
+from .settings import RULES
 
-RHO_SAFETY = 3.0
-"""The largest third derivative seen is multiplied by this before "minimum" is said."""
-
-JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
-SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
-
-REACH = 1000.0
-"""A tolerance of more than so many times the one asked for is not worth suggesting."""
-
-QUIETER = (
-    "lower the noise of f, tighten the solvers inside it, compute it to more digits, or pass x_scale if the variables "
-    "are of very different sizes"
-)
+UNKNOWN = Interval(0.0, math.inf)
+GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
 
+@dataclass(frozen=True, kw_only=True)
 class Certifier:
     """A certificate of any point of an oracle, to given tolerances."""
 
-    def __init__(
-        self,
-        *,
-        gtol: float,
-        curvtol: float,
-        failure: float,
-        noise: float | str | None = None,
-        x_scale: Any = None,
-        rho: float | None = None,
-        finder: str | Finder = "auto",
-    ) -> None:
+    gtol: float
+    curvtol: float
+    failure: float
+    noise: float | str | None = None
+    x_scale: Any = None
+    rho: float | None = None
+    finder: str | Finder | SampledFinder = "auto"
+
+    def __post_init__(self) -> None:
         names = sorted(FINDERS | SAMPLED_FINDERS)
-        if not isinstance(finder, Finder | SampledFinder) and finder not in names:
-            raise InvalidSetting(f"finder={finder!r} must be one of {', '.join(names)}, or a Finder")
-        self.gtol, self.curvtol, self.failure = gtol, curvtol, failure
-        self.noise, self.x_scale, self.rho, self._finder = noise, x_scale, rho, finder
-        self._finding: Finding | None = None
-        self._here: Neighbourhood | None = None
-        self._newton: Callable[[Vector], Vector] | None = None
+        if not isinstance(self.finder, Finder | SampledFinder) and self.finder not in names:
+            raise InvalidSetting(f"finder={self.finder!r} must be one of {', '.join(names)}, or a Finder")
+
+    def __call__(
+        self, f: Oracle, x: Array, rng: np.random.Generator, evidence: Evidence | None = None
+    ) -> Certificate:
+        """The certificate of x. A budget that runs out leaves what was shown until then.
+
+        With evidence from a method, its finding is not sought again, and f not measured again if it was.
+        """
+        known = evidence or Evidence()
+        books = known.local.began if known.local is not None else Books.of(f)
+        sampled = f.samples is not None and f.batch is None
+        if known.finding is None:
+            self._require_fitting_finder(sampled=sampled)
+        try:
+            certificate = self._sampled(f, x, rng, known) if sampled else self._plain(f, x, rng, known)
+        except MissingValue as lost:
+            certificate = self._written(x, math.nan, UNKNOWN, rules.undecided(str(lost)), {}, 0.0)
+            remedy = "make f answer around x: mend it there, or raise retries or timeout"
+            certificate = replace(certificate, remedy=remedy)
+        before, rounds = books.by_purpose, books.rounds
+        spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
+        return replace(
+            certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
+        )
+
+    # Plain functions
+
+    def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        try:
+            local = known.local or self._measure(f, x, rng)
+        except BudgetExhausted as stop:
+            return self._written(x, math.nan, UNKNOWN, rules.undecided(str(stop)), {}, 0.0)
+        noise = {"noise": Trusted(local.noise.level, local.noise.source)}
+        if why := nothing_known(local):
+            return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
+        finding, rho = self._curvature(local, rng, known.finding)
+        lower = finding.curvature.lower
+        if finding.certified and lower > 0:
+            most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
+            if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
+                local = local.sharpened()
+        certificate = self._written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
+        if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
+            return certificate
+        return replace(certificate, verdict="second-order", radius=None)
+
+    def _measure(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
+        known = {"noise": self.noise, "x_scale": self.x_scale}
+        return measure(f, x, curvtol=self.curvtol, gtol=self.gtol, rho=self.rho, **known, rng=rng)
+
+    def _curvature(
+        self, local: LocalModel, rng: np.random.Generator, found: Finding | None
+    ) -> tuple[Finding, Trusted]:
+        """The finding, as a jump of the Hessian leaves it, and the rho that "minimum" would rest on."""
+        g, rho = local.gradient.value, self._rho(local, [local.third_derivative])
+        try:
+            finding = found or self._search(local, rng)
+            jump = max(local.report.hessian_jump, finding.hessian_jump)
+            finding = rules.allow_for_hessian_jump(finding, jump, self.curvtol)
+            if finding.certified and self.rho is None:
+                looked = [g / norm2(g)] if np.any(g) else []
+                if finding.lowest is not None and finding.third == 0.0:  # else it has been looked at
+                    looked.append(finding.lowest)
+                thirds = [local.third_derivative_along(v) for v in looked]
+                rho = self._rho(local, [local.third_derivative, finding.third, *thirds])
+        except BudgetExhausted as stop:
+            finding = rules.undecided(str(stop))
+        return finding, rho
+
+    def _rho(self, local: LocalModel, thirds: list[float]) -> Trusted:
+        """The rho given, or what these third derivatives make of it."""
+        if self.rho is not None:
+            return Trusted(self.rho, "given")
+        return Trusted(rules.estimated_rho(thirds), "estimated")
+
+    def _search(self, local: LocalModel, rng: np.random.Generator) -> Finding:
+        """Ask the finder; and again for positive curvature, where its answer left that open."""
+        finder = self._finder(budget.halves(self.failure), local)
+        if local.gradient_norm.lower > self.gtol:
+            # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
+            return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
+        finding = finder.at(local, rng)
+        if finding.certified and rules.ask_for_positive(finding.curvature, self.curvtol):
+            lifted = finder.at(local, rng, shift=RULES.lifted * self.curvtol)
+            if lifted.certified:
+                return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
+        return finding
+
+    def _finder(self, failure: float, local: LocalModel) -> Finder:
+        """The finder asked for, spending so much failure probability."""
+        if isinstance(self.finder, Finder):
+            return replace(self.finder, delta=self.curvtol, failure=failure)
+        kind = FINDERS[str(self.finder)]
+        if kind is Cheapest:
+            return Cheapest(delta=self.curvtol, failure=failure, wanted=self.wanted(local))
+        return kind(delta=self.curvtol, failure=failure)
+
+    def wanted(self, local: LocalModel) -> float:
+        """The curvature with which "minimum" could be said without a Newton step."""
+        rho = self.rho if self.rho is not None else rules.estimated_rho([local.third_derivative])
+        return rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)), self.curvtol)
+
+    def _minimum_holds(self, local: LocalModel, radius: float, lower: float, known: Evidence) -> bool:
+        """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the
+        gradient and along the Newton step; and, if it is larger than the steps, whether that step contracts.
+
+        Queries: 1, or 2 if a Newton step is known; those of `newton_contracts` if the ball is larger than the steps
+        """
+        g = local.gradient
+        step: Vector | None = None if known.newton is None else known.newton(g.value)
+        ways = [g.value] if step is None else [g.value, -step]
+        ends = np.array([-radius * way / np.linalg.norm(way) for way in ways if np.any(way)])
+        try:
+            if len(ends):
+                least = local.f0 + ends @ g.value + lower * radius**2 / 2 - g.error * radius - 4 * local.noise.norm(1)
+                if np.any(local.values(ends, "check") < least):
+                    return False
+            if radius <= float(np.min(local.steps)):
+                return True
+            beyond = step is not None and float(np.linalg.norm(step)) > radius
+            return not beyond and newton_contracts(local, step)  # beyond the ball it proves nothing
+        except (BudgetExhausted, NonFiniteValue):
+            return False
+
+    # Sampled functions
+
+    def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        """The same for a sampled function: half the failure probability for the gradient, half for the curvature."""
+        gradient, fun = UNKNOWN, math.nan
+        trusted: dict[str, Trusted] = {}
+        half = budget.halves(self.failure)
+        finder = self._sampled_finder(half)
+        try:
+            unit = as_scale(self.x_scale, x)
+            gradient = sampled_gradient(f, x, unit=unit, gtol=self.gtol, failure=half, rng=rng, noise=self.noise)
+            if gradient.lower > self.gtol:
+                finding = rules.undecided(GRADIENT_ALONE)
+            elif known.finding is not None:
+                finding = known.finding
+                trusted = {"the search's variances": Trusted(SAMPLING.rare, "estimated from samples")}
+            else:
+                finding, fun, trusted = self._sampled_curvature(f, x, rng, finder)
+        except BudgetExhausted as stop:
+            finding = rules.undecided(str(stop))
+        whole = isinstance(f.samples, int) and f.samples <= SAMPLING.whole
+        if not whole or not isinstance(finder, Minibatch):
+            trusted["samples rarer than"] = Trusted(SAMPLING.rare, "not looked for")
+        rho = trusted["rho"].value if "rho" in trusted else math.inf
+        certificate = self._written(x, fun, gradient, finding, trusted, rho)
+        if certificate.radius is not None and certificate.radius > epsilon(x) ** 0.25:
+            return replace(certificate, verdict="second-order", radius=None)  # further than differences have looked
+        return certificate
+
+    def _sampled_curvature(
+        self, f: Oracle, x: Array, rng: np.random.Generator, finder: SampledFinder
+    ) -> tuple[Finding, float, dict[str, Trusted]]:
+        if not isinstance(finder, Minibatch):
+            return finder(f, x, rng), math.nan, {}
+        around = SampledModel.measure(f, x, delta=self.curvtol, rng=rng, x_scale=self.x_scale, noise=self.noise)
+        finding, near, error = finder.look_at_batch(around, rng)
+        finding = rules.allow_for_hessian_jump(
+            finding, max(near.report.hessian_jump, finding.hessian_jump), self.curvtol
+        )
+        thirds = [] if finding.lowest is None else [near.third_derivative_along(finding.lowest)]
+        return finding, near.f0, {
+            "batch error": Trusted(error, "estimated" if error else "whole sum"),
+            "noise": Trusted(near.noise.level, near.noise.source),
+            "rho": self._rho(near, [near.third_derivative, finding.third, *thirds]),
+        }
+
+    def _sampled_finder(self, failure: float) -> SampledFinder:
+        if isinstance(self.finder, SampledFinder):
+            return replace(self.finder, delta=self.curvtol, failure=failure)
+        kind = SAMPLED_FINDERS.get(self.finder, Minibatch) if isinstance(self.finder, str) else Minibatch
+        return kind(delta=self.curvtol, failure=failure, x_scale=self.x_scale, noise=self.noise)
 
     def _require_fitting_finder(self, *, sampled: bool) -> None:
-        name = self._finder if isinstance(self._finder, str) else self._finder.name
+        name = self.finder if isinstance(self.finder, str) else self.finder.name
         if name != "auto" and (name in SAMPLED_FINDERS) is not sampled:
             kind, names = ("a sampled", SAMPLED_FINDERS) if sampled else ("a plain", FINDERS)
             raise MissingCapability(
                 f"finder={name!r} is not for {kind} function: choose 'auto' or one of {', '.join(sorted(names))}"
             )
 
-    def finder(self, failure: float) -> Finder:
-        """The finder asked for, spending so much failure probability."""
-        if isinstance(self._finder, Finder):
-            return replace(self._finder, delta=self.curvtol, failure=failure)
-        return FINDERS[self._finder](delta=self.curvtol, failure=failure)
+    # The certificate
 
-    def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
-        """The certificate of x. A budget that runs out leaves what was shown until then."""
-        before, rounds = (dict(f.ledger.by_purpose), f.ledger.rounds) if self._here is None else self._here.began
-        sampled = f.samples is not None and f.batch is None
-        self._require_fitting_finder(sampled=sampled)
-        try:
-            certificate = self._sampled(f, x, rng) if sampled else self._plain(f, x, rng)
-        except MissingValue as lost:
-            certificate = self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(lost)), {}, 0.0)
-            remedy = "make f answer around x: mend it there, or raise retries or timeout"
-            certificate = replace(certificate, remedy=remedy)
-        spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
-        return replace(
-            certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
-        )
-
-    def conclude(
-        self,
-        f: Oracle,
-        x: Array,
-        finding: Finding,
-        rng: np.random.Generator,
-        here: Neighbourhood | None = None,
-        newton: Callable[[Vector], Vector] | None = None,
-    ) -> Certificate:
-        """The certificate of a point whose curvature a finder has already looked at: only the gradient is measured, and
-        not even that if its neighbourhood is known."""
-        known = copy.copy(self)
-        known._finding, known._finder, known._here, known._newton = finding, "auto", here, newton
-        return known(f, x, rng)
-
-    def _plain(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
-        try:
-            here = self._here or Neighbourhood.measure(
-                f, x, curvtol=self.curvtol, noise=self.noise, x_scale=self.x_scale, gtol=self.gtol, rng=rng
-            )
-        except BudgetExhausted as stop:
-            return self._verdict(x, math.nan, Interval(0.0, math.inf), _undecided(str(stop)), {}, 0.0)
-        if why := blank(here):
-            noise = {"noise": Trusted(here.noise.level, here.noise.source)}
-            return self._verdict(x, here.f0, Interval(0.0, math.inf), _undecided(why), noise, 0.0)
-        gradient, finding, rho = self.examine(here, rng)
-        trusted = {"noise": Trusted(here.noise.level, here.noise.source), "rho": rho}
-        if self._blurred(here, finding, rho.value):
-            here.sharpen()
-            gradient = here.slope(self.rho)
-        certificate = self._verdict(x, here.f0, gradient, finding, trusted, rho.value)
-        try:
-            settled = certificate.radius is None or self._settled(here, certificate.radius, certificate.curvature.lower)
-        except (BudgetExhausted, NonFiniteValue):
-            settled = False
-        return certificate if settled else replace(certificate, verdict="second-order", radius=None)
-
-    def _blurred(self, here: Neighbourhood, finding: Finding, rho: float) -> bool:
-        """Whether the error of the gradient alone is in the way of "minimum" within the steps."""
-        lower, upper = finding.curvature.lower, here.slope(self.rho).upper
-        most = min(lower * float(np.min(here.steps)) / 2, lower**2 / (2 * rho + 1e-300))
-        return finding.certified and lower > 0 and norm2(here.gradient(self.rho)[0]) < most <= upper
-
-    def _settled(self, here: Neighbourhood, radius: float, lower: float) -> bool:
-        """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the
-        gradient and along the Newton step; and, if it is larger than the steps, whether that step contracts.
-
-        Queries: 1, or 2 if a Newton step is known; those of `newton_contracts` if the ball is larger than the steps
-        """
-        (g, error), step = here.gradient(), None
-        ways = [g]
-        if self._newton is not None:
-            step = self._newton(g)
-            ways.append(-step)
-        ends = np.array([-radius * way / np.linalg.norm(way) for way in ways if np.any(way)])
-        if len(ends):
-            least = here.f0 + ends @ g + lower * radius**2 / 2 - error * radius - 4 * here.noise.norm(1)
-            if np.any(here.f.tagged("check")(here.around(ends)) < least):
-                return False
-        if radius <= float(np.min(here.steps)):
-            return True
-        beyond = step is not None and float(np.linalg.norm(step)) > radius
-        return not beyond and newton_contracts(here, step)  # beyond the ball it proves nothing
-
-    def examine(self, here: Neighbourhood, rng: np.random.Generator) -> tuple[Interval, Finding, Trusted]:
-        """The gradient's interval, the finding, and the rho that "minimum" would rest on."""
-        g, gradient, rho = here.gradient(self.rho)[0], here.slope(self.rho), self._rho(here, [])
-        try:
-            finding = self._even(here, self._look(here, gradient, rng))
-            if finding.certified:
-                looked = [g / norm2(g)] if np.any(g) else []
-                if finding.lowest is not None and finding.third == 0.0:  # else it has been looked at
-                    looked.append(finding.lowest)
-                rho = self._rho(here, looked, finding.third)
-        except BudgetExhausted as stop:
-            finding = _undecided(str(stop))
-        return gradient, finding, rho
-
-    def _even(self, here: Neighbourhood, finding: Finding) -> Finding:
-        """The finding, as far as a jump of the curvature at x leaves it: differences on both sides do not show one."""
-        jump = 1.2 * max(here.jumps)
-        if not finding.certified or jump == 0.0:
-            return finding
-        lower, upper = finding.curvature.lower - jump, finding.curvature.upper
-        if lower >= -self.curvtol:
-            return replace(finding, curvature=Interval(lower, upper))
-        return _undecided(JUMPS, Interval(-math.inf, upper))
-
-    def _rho(self, here: Neighbourhood, directions: list[Vector], third: float = 0.0) -> Trusted:
-        """The rho given, or the largest third derivative seen along the coordinates, these directions and in products,
-        times 3."""
-        if self.rho is not None:
-            return Trusted(self.rho, "given")
-        seen = [third, here.third_derivative(), *(here.third_along(v) for v in directions)]
-        return Trusted(RHO_SAFETY * max(seen), "estimated")
-
-    def _look(self, here: Neighbourhood, gradient: Interval, rng: np.random.Generator) -> Finding:
-        if self._finding is not None:
-            return self._finding
-        if gradient.lower > self.gtol:
-            # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
-            free = self.finder(self.failure / 2).free_direction(here, 0.0)
-            return free or _undecided("the gradient alone decides, and the curvature was not looked at")
-        finding = self.finder(self.failure / 2).at(here, rng)
-        if finding.certified and finding.curvature.lower <= 0 and finding.curvature.upper > 2 * self.curvtol:
-            # At least -curvtol, and perhaps positive: ask the same of the Hessian less 3/2 curvtol.
-            lifted = self.finder(self.failure / 2).at(here, rng, shift=1.5 * self.curvtol)
-            if lifted.certified:
-                return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
-        return finding
-
-    def _verdict(
+    def _written(
         self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
     ) -> Certificate:
-        curvature = finding.curvature
-        verdict: Verdict = "undecided"
-        radius, remedy = None, ""
-        if finding.found:
-            verdict = "saddle"
-        elif gradient.lower > self.gtol:
-            verdict = "not stationary"
-        elif gradient.upper <= self.gtol and finding.certified and curvature.lower >= -self.curvtol:
-            verdict = "second-order"
-            if curvature.lower > 0 and rho * gradient.upper < curvature.lower**2 / 2:
-                verdict, radius = "minimum", 2 * gradient.upper / curvature.lower  # rho is a guess: twice |g| / lambda
-        else:
-            remedy = SMOOTHER if finding.reason == JUMPS else self._remedy(gradient, curvature)
+        gtol, curvtol = self.gtol, self.curvtol
+        verdict, radius = rules.verdict_of(gradient, finding, gtol=gtol, curvtol=curvtol, rho=rho)
         return Certificate(
             verdict=verdict,
             gradient=gradient,
-            curvature=curvature,
+            curvature=finding.curvature,
             direction=finding.direction,
             radius=radius,
             x=x,
             fun=fun,
-            gtol=self.gtol,
-            curvtol=self.curvtol,
+            gtol=gtol,
+            curvtol=curvtol,
             failure=self.failure,
             finder=finding.finder,
             reason=finding.reason,
-            remedy=remedy,
+            remedy=rules.remedy(gradient, finding, gtol=gtol, curvtol=curvtol) if verdict == "undecided" else "",
             trusted=trusted,
             scaled=self.x_scale is not None,
         )
-
-    def _remedy(self, gradient: Interval, curvature: Interval) -> str:
-        bounds = {"gtol": (self.gtol, gradient.upper), "curvtol": (self.curvtol, -curvature.lower)}
-        missed = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
-        far = [f"{name}={asked:.2g}" for name, (asked, shown) in missed.items() if 1.1 * shown > REACH * asked]
-        if far:
-            return f"precision and noise are more than {REACH:g} times too coarse for {' and '.join(far)}: {QUIETER}"
-        if missed:
-            parts = [f"{name}={1.1 * shown:.2g}" for name, (_, shown) in missed.items()]
-            return f"precision and noise allow {' and '.join(parts)} to be certified here"
-        return "raise maxfev, curvtol or gtol, or lower the noise of f"
-
-    def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
-        """The same for a sampled function: half the failure probability for the gradient, half for the curvature."""
-        gradient, fun = Interval(0.0, math.inf), math.nan
-        trusted: dict[str, Trusted] = {}
-        try:
-            unit, half = as_scale(self.x_scale, x), self.failure / 2
-            gradient = sampled_gradient(f, x, unit=unit, gtol=self.gtol, failure=half, rng=rng, noise=self.noise)
-            if gradient.lower > self.gtol:
-                finding = _undecided("the gradient alone decides, and the curvature was not looked at")
-            else:
-                finding, fun, trusted = self._sampled_curvature(f, x, rng)
-        except BudgetExhausted as stop:
-            finding = _undecided(str(stop))
-        whole = isinstance(f.samples, int) and f.samples <= WHOLE
-        if not whole or not isinstance(self._sampled_finder(), Minibatch):
-            trusted["samples rarer than"] = Trusted(RARE, "not looked for")
-        rho = trusted["rho"].value if "rho" in trusted else math.inf
-        certificate = self._verdict(x, fun, gradient, finding, trusted, rho)
-        if certificate.radius is not None and certificate.radius > epsilon(x) ** 0.25:
-            return replace(certificate, verdict="second-order", radius=None)  # further than differences have looked
-        return certificate
-
-    def _sampled_curvature(
-        self, f: Oracle, x: Array, rng: np.random.Generator
-    ) -> tuple[Finding, float, dict[str, Trusted]]:
-        if self._finding is not None:
-            return self._finding, math.nan, {"the search's variances": Trusted(RARE, "estimated from samples")}
-        finder = self._sampled_finder()
-        if not isinstance(finder, Minibatch):
-            return finder(f, x, rng), math.nan, {}
-        scale = {"x_scale": self.x_scale, "noise": self.noise}
-        around = SampledNeighbourhood.measure(f, x, delta=self.curvtol, rng=rng, **scale)
-        finding, near, error = finder.look_at_batch(around, rng)
-        finding = self._even(near, finding)
-        rho = self._rho(near, [] if finding.lowest is None else [finding.lowest])
-        return finding, near.f0, {
-            "batch error": Trusted(error, "estimated" if error else "whole sum"),
-            "noise": Trusted(near.noise.level, near.noise.source),
-            "rho": rho,
-        }
-
-    def _sampled_finder(self) -> SampledFinder:
-        if isinstance(self._finder, SampledFinder):
-            return replace(self._finder, delta=self.curvtol, failure=self.failure / 2)
-        kind = SAMPLED_FINDERS.get(self._finder, Minibatch) if isinstance(self._finder, str) else Minibatch
-        return kind(delta=self.curvtol, failure=self.failure / 2, x_scale=self.x_scale, noise=self.noise)
-
-
-def _undecided(reason: str, curvature: Interval = ANYWHERE) -> Finding:
-    return Finding(Outcome.UNDECIDED, curvature=curvature, reason=reason)

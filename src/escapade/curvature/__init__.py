@@ -3,7 +3,7 @@
 from .cheapest import Cheapest
 from .dense import Dense
 from .deterministic import ZONCFDeterministic
-from .finding import Finder, Finding, Outcome
+from .finding import Evidence, Finder, Finding, Outcome
 from .lanczos import Lanczos
 from .neon2 import Neon2Deterministic, Neon2Online
 from .online import Minibatch, SampledFinder, ZONCFOnline
@@ -25,6 +25,7 @@ __all__ = [
     "SAMPLED_FINDERS",
     "Cheapest",
     "Dense",
+    "Evidence",
     "Finder",
     "Finding",
     "Lanczos",

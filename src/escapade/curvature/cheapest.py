@@ -2,51 +2,73 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..derivatives.measure import Neighbourhood
-from ..derivatives.products import Products
+from .._array import Matrix
+from ..derivatives.measure import LocalModel
+from ..derivatives.preconditioner import Preconditioner
+from ..derivatives.products import HessianProducts, Product
 from .dense import Dense
 from .finding import Finder, Finding
 from .lanczos import Lanczos
-from .starts import MOST, overlap
-
-SMALL = 24
-"""Up to this dimension all second differences cost no more than twenty products or so, and decide more."""
-
-LARGE = 300
-"""Beyond this dimension the dense finder is no fall-back."""
+from .overlap import MOST, PLAN, overlap
+from .settings import CHOICE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cheapest(Finder):
     """Dense where d is small or noise rules out products; Lanczos elsewhere, with dense to fall back on.
 
+    With a preconditioner from a model of the Hessian, two or three products may decide: Lanczos first, whatever d is.
+
     Queries: those of the finders it takes
     """
 
-    small: int = SMALL
-    """Up to this dimension it is the dense finder."""
+    preconditioner: Preconditioner | None = None
+    lowest: float | None = None
+    soft: Matrix | None = None
+    wanted: float = 0.0
+    """See `Lanczos`."""
 
     name = "auto"
 
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        dense = Dense(delta=self.delta, failure=self.failure, depth=self.depth)
-        if here.d <= self.small or (here.d <= LARGE and not self._products_can_decide(here)):
-            return dense.at(here, rng, shift)
-        finding = Lanczos(delta=self.delta, failure=self.failure, depth=self.depth).at(here, rng, shift)
-        affordable = here.d <= LARGE and here.f.remaining >= here.d * (here.d + 5)
-        if finding.found or finding.certified or not affordable:
-            return finding
-        last = dense.at(here, rng, shift)
-        if last.found or last.certified:
-            return last
-        return replace(last, reason=f"{last.reason}; before that, {finding.reason}")
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        return self.search(local, rng, shift)[0]
 
-    def _products_can_decide(self, here: Neighbourhood) -> bool:
-        """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for six starts."""
-        error = Products(here, np.ones(here.d)).noise()
-        size = float(np.median(np.abs(here.diagonal()[0]))) + self.delta
-        return error / size < overlap(here.d, (0.1 * self.failure) ** (1 / MOST)) / 2
+    def search(
+        self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0
+    ) -> tuple[Finding, tuple[Product, ...]]:
+        """The finding, and the products behind it, for a model to learn from."""
+        free = self.free_direction(local, shift)
+        if free is not None:
+            return free, ()
+        own = {"delta": self.delta, "failure": self.failure, "depth": self.depth}
+        dense, modelled = Dense(**own), self.preconditioner is not None
+        if not modelled and (local.d <= CHOICE.small or (local.d <= CHOICE.large and not self._can_decide(local))):
+            return dense.at(local, rng, shift), ()
+        affordable = local.d <= CHOICE.large and local.f.remaining >= local.d * (local.d + 5)
+        alternative = CHOICE.dense_share * local.d + 4 if affordable else math.inf
+        lanczos = Lanczos(
+            **own,
+            alternative=alternative,
+            preconditioner=self.preconditioner,
+            lowest=self.lowest,
+            soft=self.soft,
+            wanted=self.wanted,
+        )
+        outcome = lanczos.search(local, rng, shift)
+        if outcome.decided or not affordable:
+            return outcome.finding, outcome.taken
+        last = dense.at(local, rng, shift)
+        if not (last.found or last.certified):
+            last = replace(last, reason=f"{last.reason}; before that, {outcome.finding.reason}")
+        return last, outcome.taken
+
+    def _can_decide(self, local: LocalModel) -> bool:
+        """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""
+        error = HessianProducts(local).noise()
+        size = float(np.median(np.abs(local.diagonal.value))) + self.delta
+        return error / size < overlap(local.d, (PLAN[MOST] * self.failure) ** (1 / MOST)) / 2

@@ -8,27 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
-from ..derivatives.estimates import DenseHessian, dense_hessian
-from ..derivatives.measure import Interval, Neighbourhood, Vector
-from ..derivatives.products import KIND, Products
-from ..derivatives.steps import TRUNCATION_SAFETY
-from .finding import SOFTEST, Finder, Finding
-
-ATTEMPTS = 7
-"""Changes of step length or order of the differences before the finder gives up."""
-
-SLIGHT = 0.1
-"""The part of the lowest curvature and the tolerance that third derivatives may make of it: else differences are taken
-on both sides."""
-
-FORMS = 16
-"""Random directions along which second differences are compared with those of all pairs."""
-
-NEARBY = 3.0
-"""How far these go, in steps: their truncation is little more than that of pairs, their noise less than that of all."""
-
-LOOKS = 2
-"""Random vectors whose products are looked at on much shorter steps."""
+from .._array import Vector
+from ..derivatives import product_errors
+from ..derivatives.consistency import AlongCheck
+from ..derivatives.estimates import DenseHessian
+from ..derivatives.measure import LocalModel
+from ..derivatives.preconditioner import DiagonalPreconditioner
+from ..derivatives.products import KIND, HessianProducts
+from ..derivatives.settings import STEPS
+from ..interval import Interval
+from .finding import Finder, Finding
+from .obstacle import Obstacle, after
+from .settings import DENSE, FINDER
 
 SIDED = "third derivatives are in the way of one-sided differences"
 
@@ -50,89 +41,106 @@ class Dense(Finder):
 
     name = "dense"
 
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        free = self.free_direction(here, shift)
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        free = self.free_direction(local, shift)
         if free is not None:
             return free
         best, tried = self.undecided("nothing was tried"), set()
-        products = Products(here, here.steps, 1)
-        for _ in range(ATTEMPTS):
+        products = HessianProducts(local, DiagonalPreconditioner(local.steps), 1)
+        for _ in range(FINDER.attempts):
             tried.add((products.order, products.factor))
-            finding, obstacle = self._attempt(here, rng, shift, products)
-            if not obstacle:
+            finding, obstacle = self._attempt(products, rng, shift)
+            if obstacle is Obstacle.NONE:
                 return finding
-            best = max(best, finding, key=lambda one: one.curvature.lower)
-            products = products.after(obstacle)
+            if best.reason == "nothing was tried" or finding.curvature.lower > best.curvature.lower:
+                best = finding
+            products = after(products, obstacle)
             if (products.order, products.factor) in tried or products.too_long:
                 break
         return best
 
     def _attempt(
-        self, here: Neighbourhood, rng: np.random.Generator, shift: float, products: Products
-    ) -> tuple[Finding, str]:
-        hessian = dense_hessian(here, products.order, products.factor)
-        weight = np.diag(here.steps**2)
+        self, products: HessianProducts, rng: np.random.Generator, shift: float
+    ) -> tuple[Finding, Obstacle]:
+        local, order = products.local, products.order
+        hessian = local.dense_hessian(order, products.factor)
+        weight = np.diag(local.steps**2)
         values, vectors = eigh(hessian.scaled, weight)
-        low, odd = values[0] - shift, here.third_derivative() * float(np.max(here.steps)) * np.sqrt(here.d)
-        if products.order == 1 and low > -self.depth * self.delta and odd > SLIGHT * (low + self.delta):
-            return self.undecided(SIDED), "truncation"
-        vectors = vectors * here.steps[:, None]  # from the pencil's coordinates to y
+        low = values[0] - shift
+        odd = local.third_derivative * float(np.max(local.steps)) * np.sqrt(local.d)
+        if order == 1 and low > -self.depth * self.delta and odd > DENSE.slight * (low + self.delta):
+            return self.undecided(SIDED), Obstacle.TRUNCATION
+        vectors = vectors * local.steps[:, None]  # from the pencil's coordinates to y
         v = vectors[:, 0]
-        seen = self.confirm(here, v, shift, "the lowest eigenvector of all second differences")
+        seen = self.confirm(local, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
-            return seen, ""
-        if not products.steady(vectors[:, :SOFTEST]):
-            return self.undecided("f has structure below the steps of the second differences"), "truncation"
-        if self._hidden(products, hessian, rng):
-            return self.undecided("f is another function within the steps of the second differences"), "truncation"
-        truncation = self._truncation(products, hessian, v, rng)
+            return seen, Obstacle.NONE
+        along = local.check_along(vectors[:, : FINDER.softest], products.factor, order)
+        if not along.consistent:
+            return self.undecided("f has structure below the steps of the second differences"), Obstacle.TRUNCATION
+        if self._depends_on_scale(products, hessian, rng):
+            return self.undecided("f is another function within the steps of the differences"), Obstacle.TRUNCATION
+        truncation, third = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
         if not np.isfinite(error):
-            return self.undecided("the second differences overflow"), "truncation"
-        lower = float(eigh(hessian.scaled - error * np.eye(here.d), weight, eigvals_only=True)[0])
-        if lower > min(products.lowest, seen.curvature.upper):
-            return self.undecided("the curvature along a direction contradicts the second differences"), "truncation"
-        if products.order == 1 and lower - shift < (1 - SLIGHT) * low - SLIGHT * self.delta:
-            return self.undecided(SIDED), "truncation"
-        interval = Interval(lower, seen.curvature.upper)
+            return self.undecided("the second differences overflow"), Obstacle.TRUNCATION
+        lower = float(eigh(hessian.scaled - error * np.eye(local.d), weight, eigvals_only=True)[0])
+        upper = min(along.upper, seen.curvature.upper)
+        if lower > upper:
+            reason = "the curvature along a direction contradicts the second differences"
+            return self.undecided(reason), Obstacle.TRUNCATION
+        if order == 1 and lower - shift < (1 - DENSE.slight) * low - DENSE.slight * self.delta:
+            return self.undecided(SIDED), Obstacle.TRUNCATION
         if lower - shift >= -self.delta:
-            found = self.certified(interval, f"all second differences, {KIND[products.order]}", seen.lowest)
-            return replace(found, third=products.third), ""
-        obstacle = "noise" if truncation < hessian.noise else "truncation"
-        reason = f"second differences are too inexact: {obstacle} leaves {self.delta:.3g} unresolved"
-        return self.undecided(reason, interval), obstacle
+            return self._certified(Interval(lower, upper), order, seen, along, third), Obstacle.NONE
+        obstacle = Obstacle.NOISE if truncation < hessian.noise else Obstacle.TRUNCATION
+        reason = f"second differences are too inexact: {obstacle.value} leaves {self.delta:.3g} unresolved"
+        return self.undecided(reason, Interval(lower, upper)), obstacle
 
-    def _hidden(self, products: Products, hessian: DenseHessian, rng: np.random.Generator) -> bool:
+    def _certified(
+        self, curvature: Interval, order: int, seen: Finding, along: AlongCheck, third: float
+    ) -> Finding:
+        found = self.certified(curvature, f"all second differences, {KIND[order]}", seen.lowest)
+        return replace(found, third=max(third, along.third), hessian_jump=along.hessian_jump)
+
+    def _depends_on_scale(
+        self, products: HessianProducts, hessian: DenseHessian, rng: np.random.Generator
+    ) -> bool:
         """Whether the Hessian is another on much shorter steps, as far as its products with random vectors tell."""
-        h = products.metric
-        plain = replace(products, metric=np.ones(len(h)))
-        looks = (v / np.linalg.norm(v) for v in rng.standard_normal((LOOKS, len(h))))
-        return any(plain.hides(v, hessian.scaled @ (v / h) / h, self.delta, rng) for v in looks)
+        h = products.local.steps
+        plain = HessianProducts(products.local, order=products.order, factor=products.factor)
+        vectors = (v / np.linalg.norm(v) for v in rng.standard_normal((DENSE.products, len(h))))
+        images = ((v, hessian.scaled @ (v / h) / h) for v in vectors)
+        return any(product_errors.depends_on_scale(plain, v, image, self.delta, rng) for v, image in images)
 
     def _truncation(
-        self, products: Products, hessian: DenseHessian, v: Vector, rng: np.random.Generator
-    ) -> float:
+        self, products: HessianProducts, hessian: DenseHessian, v: Vector, rng: np.random.Generator
+    ) -> tuple[float, float]:
         """The norm of the truncation error in step units: as large as random directions show it, and as a product at
-        twice the steps shows it with the lowest eigenvector, which matters most."""
-        lowest = v / products.metric
+        twice the steps shows it with the lowest eigenvector, which matters most. And the largest third derivative
+        seen."""
+        lowest = v / products.local.steps
         lowest /= np.linalg.norm(lowest)
-        return float(max(self._spread(products, hessian, rng), products.truncation(lowest, hessian.scaled @ lowest)))
+        spread, third = self._spread(products, hessian, rng)
+        far = product_errors.against_far_steps(products, lowest, hessian.scaled @ lowest)
+        return max(spread, far.error), max(third, far.third)
 
-    def _spread(self, products: Products, hessian: DenseHessian, rng: np.random.Generator) -> float:
+    def _spread(
+        self, products: HessianProducts, hessian: DenseHessian, rng: np.random.Generator
+    ) -> tuple[float, float]:
         """The Frobenius norm of the error E, times a safety factor: the mean of (g'Eg)^2 over normal vectors g is twice
-        its square, or more. No odd derivative enters second differences along g.
+        its square, or more. No odd derivative enters second differences along g. And the third derivative they show.
 
         Queries: 2*m, or 4*m if the order is 4, with m = 16, or 2*d if that is less
         """
-        here, k = products.here, products.factor * min(1.0, NEARBY / math.sqrt(products.here.d))
-        ways = rng.standard_normal((min(FORMS, 2 * here.d), here.d))
-        ends = k * ways * here.steps
+        local, k = products.local, products.factor * min(1.0, DENSE.nearby / math.sqrt(products.local.d))
+        ways = rng.standard_normal((min(DENSE.forms, 2 * local.d), local.d))
+        ends = k * ways * local.steps
         far = np.concatenate([ends, 2 * ends]) if products.order == 4 else ends
-        up, down = here.f.tagged("curvature")(here.around(np.concatenate([far, -far]))).reshape(2, -1, len(ways))
-        seen = (up[0] + down[0] - 2 * here.f0) / k**2
+        up, down = local.values(np.concatenate([far, -far]), "curvature").reshape(2, -1, len(ways))
+        seen = (up[0] + down[0] - 2 * local.f0) / k**2
         if products.order == 4:
-            seen = (4 * seen - (up[1] + down[1] - 2 * here.f0) / (2 * k) ** 2) / 3
-        bent = np.abs((up[0] - down[0]) / 2 - ends @ here.gradient()[0]) / np.linalg.norm(ends, axis=1) ** 3
-        products.third = max(products.third, 6 * float(bent.max()))
+            seen = (4 * seen - (up[1] + down[1] - 2 * local.f0) / (2 * k) ** 2) / 3
+        odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / np.linalg.norm(ends, axis=1) ** 3
         off = np.einsum("ki,ij,kj->k", ways, hessian.scaled, ways) - seen
-        return TRUNCATION_SAFETY * math.sqrt(float(np.mean(off**2)) / 2)
+        return STEPS.truncation_safety * math.sqrt(float(np.mean(off**2)) / 2), 6 * float(odd.max())

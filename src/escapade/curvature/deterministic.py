@@ -15,13 +15,18 @@ from functools import partial
 
 import numpy as np
 
-from .._array import like, to_numpy
-from ..derivatives.measure import Interval, Neighbourhood, Vector
-from ..derivatives.products import Products, hessian_vector
+from .._array import Vector, like, to_numpy
+from ..derivatives import product_errors
+from ..derivatives.measure import LocalModel
+from ..derivatives.paper import hessian_vector
+from ..derivatives.products import HessianProducts
 from ..derivatives.steps import require_resolved
 from ..errors import InvalidSetting
-from .finding import Finder, Finding, require_positive
-from .starts import MOST, Starts
+from ..interval import Interval
+from ..tolerances import require_positive
+from .finding import Finder, Finding
+from .obstacle import Obstacle, after
+from .overlap import MOST, Thresholds, random_starts
 
 ATTEMPTS = 12
 """Changes of ell, step length or order of the differences before the finder gives up."""
@@ -68,53 +73,52 @@ class ZONCFDeterministic(Finder):
                 f"delta={self.delta!r} must lie in (0, ell={self.ell!r}] (Theorem 2 assumes delta <= ell)"
             )
 
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        ell = self.ell or max(2 * float(np.max(np.abs(here.diagonal()[0]))), 2 * self.delta)
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        ell = self.ell or max(2 * float(np.max(np.abs(local.diagonal.value))), 2 * self.delta)
         ell += max(0.0, -shift)
         if self.perturbation is not None:
-            require_resolved("perturbation", self.perturbation, here.x, here.f0, ell)
-        starts: Vector = rng.standard_normal((MOST, here.d))
-        starts /= np.linalg.norm(starts, axis=1, keepdims=True)                 # kept: a new try is no new chance
+            require_resolved("perturbation", self.perturbation, local.x, local.f0, ell)
+        starts = random_starts(rng, local.d)                                    # kept: a new try is no new chance
         finding, tried = self.undecided("nothing was tried"), set()
-        products = self.products(here, shift)
+        products = self.products(local, shift)
         for _ in range(ATTEMPTS):
             tried.add((products.order, products.factor))
             finding, obstacle, ell = self._attempt(products, ell, starts)
-            if not obstacle:
+            if obstacle is Obstacle.NONE:
                 return finding
-            products = products.after(obstacle) if obstacle != "ell" else products
-            if products.too_long or (obstacle != "ell" and (products.order, products.factor) in tried):
+            products = after(products, obstacle) if obstacle is not Obstacle.ELL else products
+            if products.too_long or (obstacle is not Obstacle.ELL and (products.order, products.factor) in tried):
                 break
         return finding
 
-    def _attempt(self, products: Products, ell: float, starts: Vector) -> tuple[Finding, str, float]:
+    def _attempt(self, products: HessianProducts, ell: float, starts: Vector) -> tuple[Finding, Obstacle, float]:
         """As many runs as the errors of the products make necessary; what stood in the way; and a better ell."""
-        here, shift = products.here, products.shift
-        limits, r, done, bound = Starts(here.d, self.failure), 1, 0, 0.0
+        local, shift = products.local, products.shift
+        limits, r, done, bound = Thresholds(local.d, self.failure), 1, 0, 0.0
         while done < r:
             run = _Chebyshev(self, products, ell, starts[done])
-            if not done and (obstacle := run.rehearse(limits.threshold(MOST))):
-                return self.undecided(f"products are too inexact: {obstacle}"), obstacle, ell
+            if not done and (obstacle := run.rehearse(limits.of(MOST))) is not Obstacle.NONE:
+                return self.undecided(f"products are too inexact: {obstacle.value}"), obstacle, ell
             suspect = run.grow()
             if suspect is not None and suspect.exceeded is not None:
-                return self.undecided(f"ell={ell:.3g} is too small"), "ell", 1.5 * suspect.exceeded
+                return self.undecided(f"ell={ell:.3g} is too small"), Obstacle.ELL, 1.5 * suspect.exceeded
             if suspect is not None:
-                finding = self.confirm(here, suspect.direction, shift, f"growth after {run.t} Chebyshev steps")
+                finding = self.confirm(local, suspect.direction, shift, f"growth after {run.t} Chebyshev steps")
                 if finding.found:
-                    return finding, "", ell
-                return finding, "truncation" if run.truncated else "ell", 2 * ell
+                    return finding, Obstacle.NONE, ell
+                return finding, Obstacle.TRUNCATION if run.truncated else Obstacle.ELL, 2 * ell
             bound, done = max(bound, run.bound()), done + 1
             fewest = limits.fewest(partial(operator.lt, bound))
             if fewest is None:
                 reason = f"products are too inexact: overlap bound {bound:.2g} at delta={self.delta:.3g}"
-                return self.undecided(reason), "truncation" if run.truncated else "noise", ell
+                return self.undecided(reason), Obstacle.TRUNCATION if run.truncated else Obstacle.NOISE, ell
             r = max(r, fewest)
         reason = f"{run.t} Chebyshev steps, ell={ell:.3g}, {r} start{'s' if r > 1 else ''}, overlap at most {bound:.2g}"
-        return self.certified(Interval(shift - self.delta, math.inf), reason), "", ell
+        return self.certified(Interval(shift - self.delta, math.inf), reason), Obstacle.NONE, ell
 
-    def products(self, here: Neighbourhood, shift: float) -> Products:
+    def products(self, local: LocalModel, shift: float) -> HessianProducts:
         """The products the recurrence is made of."""
-        return Products(here, np.ones(here.d), 2, 1.0, shift)
+        return HessianProducts(local, order=2, shift=shift)
 
     def iterations(self, d: int, ell: float) -> int:
         """T_1 of the proof of Theorem 2."""
@@ -133,26 +137,26 @@ class _Suspect:
 class _Chebyshev:
     """One run of the recurrence from a random unit vector."""
 
-    def __init__(self, finder: ZONCFDeterministic, products: Products, ell: float, xi: Vector) -> None:
+    def __init__(self, finder: ZONCFDeterministic, products: HessianProducts, ell: float, xi: Vector) -> None:
         self.finder, self.products, self.ell, self.xi = finder, products, ell, xi
         self.t = 0
         self.truncated = False
 
-    def rehearse(self, threshold: float) -> str:
-        """Whether a product is already too inexact for any number of starts to certify: "" or the obstacle.
+    def rehearse(self, threshold: float) -> Obstacle:
+        """Whether a product is already too inexact for any number of starts to certify.
 
         An error e in every product adds about 2 e / ell / acosh(a) to the bound.
 
         Queries: 4*d + 4
         """
         if self.finder.perturbation is not None:
-            return ""
-        truncation = self.products.truncation(self.xi, self.products(self.xi))
+            return Obstacle.NONE
+        truncation = product_errors.against_far_steps(self.products, self.xi, self.products(self.xi).image).error
         self.truncated = truncation > 2 * self.products.noise()
         self.allowed = threshold * self.ell * math.acosh(1 + self.finder.delta / (4 * self.ell)) / 2
         if truncation + self.products.noise() <= self.allowed:
-            return ""
-        return "truncation" if self.truncated else "noise"
+            return Obstacle.NONE
+        return Obstacle.TRUNCATION if self.truncated else Obstacle.NOISE
 
     def grow(self) -> _Suspect | None:
         """Lines 3 to 11: None is ⊥."""
@@ -184,12 +188,12 @@ class _Chebyshev:
         return None
 
     def _product(self, q: Vector, log_length: float) -> Vector:
-        finder, here = self.finder, self.products.here
+        finder, local = self.finder, self.products.local
         if finder.perturbation is None:
-            return self.products(q)
+            return self.products(q).image
         length = finder.perturbation * math.exp(log_length)                     # mu_t = |y_t|, literally
-        step = like(length * q * here.unit, here.x)
-        product = to_numpy(hessian_vector(here.f.tagged("curvature"), here.x, step, length)).astype(np.float64)
+        step = like(length * q * local.unit, local.x)
+        product = to_numpy(hessian_vector(local.f.tagged("curvature"), local.x, step, length)).astype(np.float64)
         return product / length - self.products.shift * q
 
     def bound(self) -> float:
@@ -204,14 +208,14 @@ class _Chebyshev:
         finder, products = self.finder, self.products
         if finder.perturbation is None:
             size = float(np.linalg.norm(self.critical))
-            truncation = products.truncation(self.critical / size, self.image / size)
+            truncation = product_errors.against_far_steps(products, self.critical / size, self.image / size).error
             self.truncated = truncation > 2 * products.noise()
             return np.full(self.t, products.noise() + truncation)
-        d = products.here.d
+        d = products.local.d
         length: Vector = finder.perturbation * np.exp(np.array(self.lengths))   # the literal steps
         self.truncated = True
         lemma_1 = (finder.rho or math.inf) * (0.5 + math.sqrt(d) / 3) * length     # with mu = |v|
-        return lemma_1 + 2 * products.here.noise.norm(d) / length**2
+        return lemma_1 + 2 * products.local.noise.norm(d) / length**2
 
 
 def _log_cosh(v: Vector) -> Vector:

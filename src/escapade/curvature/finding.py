@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._array import Array, like
-from ..derivatives.measure import Interval, Neighbourhood, Vector
-from ..errors import BudgetExhausted, InvalidSetting
+from .. import budget
+from .._array import Array, Vector, like
+from ..derivatives.measure import LocalModel, measure
+from ..errors import BudgetExhausted
+from ..interval import Interval
 from ..oracle import Oracle
+from ..tolerances import require_positive, require_probability
 
-SOFTEST = 3
-"""So many of the softest directions that a finder sees are looked at on shorter steps too."""
-
-FLAT = "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
+CONSTANT = (
+    "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
+)
 
 ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy (noise='auto' says so)"
 
 ANYWHERE = Interval(-math.inf, math.inf)
 
 
-def blank(here: Neighbourhood) -> str:
-    """Why nothing can be said of a neighbourhood; empty if something can."""
-    return FLAT if here.flat else ROUGH if here.rough else ""
+def nothing_known(local: LocalModel) -> str:
+    """Why nothing can be said from a local model; empty if something can."""
+    return CONSTANT if local.report.constant else ROUGH if local.report.rough else ""
 
 
 class Outcome(Enum):
@@ -54,7 +57,9 @@ class Finding:
     lowest: Vector | None = None
     """The unit direction of least curvature seen, where one was looked at."""
     third: float = 0.0
-    """The largest third derivative that the products showed."""
+    """The largest third derivative that was seen."""
+    hessian_jump: float = 0.0
+    """The largest jump of the curvature at x that was seen along a direction."""
 
     @property
     def found(self) -> bool:
@@ -65,6 +70,17 @@ class Finding:
     def certified(self) -> bool:
         """The curvature was shown to be at least -delta."""
         return self.outcome is Outcome.CERTIFIED
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a method hands over about its last iterate: the certifier alone turns it into a verdict."""
+
+    finding: Finding | None = None
+    local: LocalModel | None = None
+    """What was measured around that iterate, which need not be measured again."""
+    newton: Callable[[Vector], Vector] | None = None
+    """From the gradient there to a step that should lead to the minimiser nearby."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,57 +112,57 @@ class Finder(ABC):
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
 
     def attempt(self, j: int) -> Self:
-        """The same finder with what attempt j of a run may spend: 6 p / (pi j)^2, so that all of them spend p."""
-        return replace(self, failure=6 * self.failure / (math.pi * j) ** 2)
+        """The same finder with what attempt j of a run may spend, so that all of them spend p."""
+        return replace(self, failure=budget.of_attempt(self.failure, j))
 
-    def within(self, here: Neighbourhood, rng: np.random.Generator) -> Finding:
-        """The same in a neighbourhood already measured, if anything can be said of it."""
-        why = blank(here)
-        return self.undecided(why) if why else self.at(here, rng)
+    def within(self, local: LocalModel, rng: np.random.Generator) -> Finding:
+        """The same where f is measured already, if anything can be said of it."""
+        why = nothing_known(local)
+        return self.undecided(why) if why else self.at(local, rng)
 
-    def look(self, f: Oracle, x: Array, rng: np.random.Generator, gtol: float = math.inf) -> Neighbourhood:
-        """The neighbourhood this finder works in, with a gradient that is good enough for this tolerance."""
-        settings = {"noise": self.noise, "x_scale": self.x_scale, "gtol": gtol}
-        return Neighbourhood.measure(f, x, curvtol=self.delta, **settings, rng=rng)
+    def look(self, f: Oracle, x: Array, rng: np.random.Generator, gtol: float = math.inf) -> LocalModel:
+        """The local model this finder works on, with a gradient that is good enough for this tolerance."""
+        return measure(f, x, curvtol=self.delta, gtol=gtol, noise=self.noise, x_scale=self.x_scale, rng=rng)
 
     @abstractmethod
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        """The same in a neighbourhood already measured, for the Hessian less `shift` times the identity."""
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        """The same where f is measured already, for the Hessian less `shift` times the identity."""
 
     # Answers
 
-    def confirm(self, here: Neighbourhood, v: Vector, shift: float, reason: str) -> Finding:
+    def confirm(self, local: LocalModel, v: Vector, shift: float, reason: str) -> Finding:
         """FOUND if second differences along v show a curvature of at most -depth delta, else UNDECIDED.
 
         Queries: 4 or a few more
         """
         v = v / np.linalg.norm(v)
-        seen = here.along(v)
-        if seen.upper - shift > -self.depth * self.delta:
+        along, level = local.curvature_along(v), shift - self.depth * self.delta
+        seen = along.interval
+        if seen.upper > level or (level < 0 and not along.at_most(level)):
             reason = f"{reason}, but second differences along it say {seen}"
-            return self.undecided(reason, Interval(-math.inf, seen.upper), v)
-        if float(here.gradient()[0] @ v) > 0:
+            return self.undecided(reason, Interval(-math.inf, max(seen.upper, level)), v)
+        if float(local.gradient.value @ v) > 0:
             v = -v
-        step = v * here.unit
+        step = v * local.unit
         return Finding(
             Outcome.FOUND,
-            like(step / np.linalg.norm(step), here.x),
+            like(step / np.linalg.norm(step), local.x),
             Interval(-math.inf, seen.upper),
             f"{reason}, confirmed by second differences along it: {seen}",
             self.name,
             v,
         )
 
-    def free_direction(self, here: Neighbourhood, shift: float) -> Finding | None:
+    def free_direction(self, local: LocalModel, shift: float) -> Finding | None:
         """A coordinate along which the diagonal of the Hessian is clearly negative, confirmed; or None.
 
         Queries: 4 or a few more, and only if there is one
         """
-        diagonal, error = here.diagonal()
+        diagonal, error = local.diagonal.value, local.diagonal.error
         worst = int(np.argmin(diagonal + error))
         if diagonal[worst] + error[worst] - shift > -self.depth * self.delta:
             return None
-        finding = self.confirm(here, np.eye(1, here.d, worst)[0], shift, f"coordinate {worst} curves down")
+        finding = self.confirm(local, np.eye(1, local.d, worst)[0], shift, f"coordinate {worst} curves down")
         return finding if finding.found else None
 
     def certified(self, curvature: Interval, reason: str, lowest: Vector | None = None) -> Finding:
@@ -157,16 +173,3 @@ class Finder(ABC):
         """The honest answer."""
         return Finding(Outcome.UNDECIDED, None, curvature, reason, self.name, lowest)
 
-
-def require_positive(name: str, value: float) -> None:
-    """Refuse what is not a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InvalidSetting(f"{name}={value!r} must be a positive number")
-    if not (math.isfinite(value) and value > 0):
-        raise InvalidSetting(f"{name}={value!r} must be positive and finite")
-
-
-def require_probability(name: str, value: float) -> None:
-    """Refuse what is not a probability strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
-        raise InvalidSetting(f"{name}={value!r} must lie in (0, 1): it is the probability of a false certificate")

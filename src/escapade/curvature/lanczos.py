@@ -1,177 +1,430 @@
-"""The anytime finder: Lanczos from a random start, with an inequality that holds at every step (see `process`).
+"""The anytime certifier: preconditioned Lanczos from random starts, with an inequality that holds at every step.
 
-Once its right side is below what a random vector can be expected to have (see `starts`), there is no eigenvector below
-the tolerance, at any stopping time. No ell is needed.
+Once the right side of the inequality (see `process`) is below what a random vector can be expected to have (see
+`overlap`), there is no eigenvector below the tolerance, at any stopping time. No ell is needed. The preconditioner is
+fixed before the starts are drawn, and a congruence keeps the signs of eigenvalues: the bound holds as it stands.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..derivatives.measure import Interval, Neighbourhood, Vector
-from ..derivatives.products import Order, Products
-from .finding import ANYWHERE, SOFTEST, Finder, Finding
-from .process import Process, told
-from .starts import MOST, Starts
+from .._array import Matrix, Vector, norm2
+from .._text import counted
+from ..derivatives import product_errors
+from ..derivatives.consistency import AlongCheck
+from ..derivatives.measure import LocalModel
+from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
+from ..derivatives.products import KIND, HessianProducts, Product
+from ..interval import Interval
+from .finding import ANYWHERE, Finder, Finding
+from .obstacle import Obstacle, after
+from .overlap import Thresholds, random_starts
+from .process import LanczosProcess
+from .settings import FINDER, LANCZOS
 
-ATTEMPTS = 7
-"""Changes of step length or order of the differences before the finder gives up."""
 
-CHEAP = 3
-"""A certificate of at most so many products is asked for again from a second start."""
+@dataclass(frozen=True)
+class LanczosOutcome:
+    """What an attempt, or all of them, came to."""
 
-SHY = 0.8
-"""The level whose error is measured, beside the highest that the error expected would allow."""
+    finding: Finding
+    obstacle: Obstacle = Obstacle.NONE
+    error: float = math.inf
+    """The largest error of products that was measured; infinite if they were contradicted before."""
+    taken: tuple[Product, ...] = ()
+    """All products, for a model to learn from."""
 
-UNEVEN = 32.0
-"""Steps that differ by more than this are taken as the scale of the variables."""
+    @property
+    def decided(self) -> bool:
+        """Whether a direction was found, or its absence certified."""
+        return self.finding.found or self.finding.certified
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether f was seen to be another function on shorter steps."""
+        return self.obstacle is Obstacle.SCALE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lanczos(Finder):
-    """The anytime Lanczos finder.
+    """The Lanczos certifier.
 
-    Products start as forward differences (d + 1 queries) where the first shows no odd error, as symmetric ones (2d + 2)
-    elsewhere, of which the last may be one-sided, for their errors hardly count. Before a certificate is given, the one
-    product that the error term of each start hangs on is measured again at twice the steps, and looked at on much
-    shorter ones; if it moved too much the differences are extrapolated, or shortened; if noise is what stands in the
-    way they are lengthened, and more starts are taken.
+    Products are forward differences (d + 1 queries) from two starts where third derivatives leave room for that,
+    else symmetric ones (2d + 2) from one, of which the last may be one-sided, for their errors hardly count. Before a
+    certificate is given, the one product that the error term of each start hangs on is measured, at longer steps and on
+    much shorter ones; if its error is too large the differences are extrapolated, or shortened; if noise is what stands
+    in the way they are lengthened, and more starts are taken.
 
-    Queries: d + 1 or 2*d + 2 per product, 2*d + 2 for the second look, up to three times for each start, 8 to 32 for
-    that on shorter steps, 24 for such looks along the softest directions, besides the neighbourhood; twice that if
-    the differences must be extrapolated
+    Queries: d + 1, 2*d + 2 or 4*d + 4 per product, as much or 32 to 64 for the error of each start, up to three times,
+    24 along the softest directions, besides the local model; twice that if the differences must be extrapolated
     """
+
+    preconditioner: Preconditioner | None = None
+    """None: the diagonal of the Hessian, where it is uneven."""
+    lowest: float | None = None
+    """The smallest eigenvalue that a model foresees, if it has just been tried and found right."""
+    soft: Matrix | None = None
+    """Directions that a model foresees as soft, as columns: some are looked at on shorter steps too."""
+
+    wanted: float = 0.0
+    """A curvature that is worth a few products more, if it can be shown; 0: none."""
+    alternative: float = math.inf
+    """Queries over d + 1 with which another finder would decide: attempts that would take more are left to it."""
 
     name = "lanczos"
 
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
-        free = self.free_direction(here, shift)
-        if free is not None:
-            return free
-        starts: Vector = rng.standard_normal((MOST, here.d))
-        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
-        h = here.steps
-        metric = h / h.max() if h.max() > UNEVEN * h.min() else np.ones(here.d)
-        products = Products(here, metric, 2, 1.0, shift)
-        head: Vector | None
-        products.order, head = self._first_product(products, starts[0])
-        best, tried = self.undecided("nothing was tried"), set()
-        for _ in range(ATTEMPTS):
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+        free = self.free_direction(local, shift)
+        return free or self.search(local, rng, shift).finding
+
+    def search(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosOutcome:
+        """Attempts with products of one kind after another, from the same starts."""
+        products, limits = self._plan(local, shift)
+        starts, errors = random_starts(rng, local.d), _ErrorBudget(self.failure * (1 - LANCZOS.certificate_share), rng)
+        best, tried, taken = LanczosOutcome(self.undecided("nothing was tried")), set(), list[Product]()
+        for _ in range(FINDER.attempts):
             tried.add((products.order, products.factor))
-            finding, obstacle = _Attempt(self, products, starts, head, rng).run()
-            if not obstacle:
-                return finding
-            best = max(best, finding, key=lambda one: one.curvature.lower)
-            products, head = products.after(obstacle), None
-            if (products.order, products.factor) in tried or products.too_long:
+            attempt = _Attempt(self, products, starts, limits, errors)
+            outcome = attempt.run()
+            taken += attempt.taken
+            if outcome.decided:
+                return replace(outcome, taken=tuple(taken))
+            better = outcome.finding.curvature.lower > best.finding.curvature.lower
+            finding = outcome.finding if better or len(tried) == 1 else best.finding
+            best = replace(outcome, finding=finding)
+            following = self._after(products, outcome.obstacle)
+            if outcome.contradicted and products.order > 1 and self.alternative < math.inf:
                 break
-        return best
+            if following is None or following.order * attempt.rows_of_order_one > self.alternative:
+                break
+            if (following.order, following.factor) in tried or following.too_long:
+                break
+            products = following
+        return replace(best, taken=tuple(taken))
 
-    def _first_product(self, products: Products, q: Vector) -> tuple[Order, Vector]:
-        """The product with q, and the order of the next: 1 if its forward form is as good as its symmetric one.
+    def _plan(self, local: LocalModel, shift: float) -> tuple[HessianProducts, Thresholds]:
+        """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
 
-        Queries: 2*d + 2
+        A second start costs less than a second side. The step along the vector is shortened until noise and the odd
+        error balance.
         """
-        product, odd = products.even(q, products.factor)
-        scale = abs(float(q @ product)) + self.delta * float(q @ (products.metric**2 * q))
-        small = Starts(len(q), self.failure).threshold(1) * scale / 4
-        return (1 if float(np.linalg.norm(odd)) < small else 2), product
+        P = self.preconditioner or diagonal_preconditioner(local.diagonal.value, self.delta)
+        one, two = LANCZOS.plans
+        share = LANCZOS.certificate_share * self.failure
+        limits = Thresholds(local.d, share, two)
+        products = HessianProducts(local, P, 1, 1.0, shift - self.delta)
+        room = limits.of(2) * (self.delta + max(self.lowest or 0.0, 0.0))
+        odd, noise = _odd_error(products), products.noise()
+        along = float(np.clip(np.sqrt(noise / (odd + 1e-300)), LANCZOS.shortest_along, 1.0))
+        shorter = replace(products, along=along)
+        if self.lowest is not None or odd * along + shorter.noise() < room:
+            return shorter, limits
+        return replace(products, order=2), Thresholds(local.d, share, one)
+
+    @staticmethod
+    def _after(products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
+        """Products that may pass where these failed, None if none would at a sensible price."""
+        if obstacle is Obstacle.SLOW:
+            return None
+        if products.order == 1:
+            return replace(products, order=2, along=1.0)
+        if obstacle is Obstacle.SCALE:
+            return replace(products, order=4, factor=products.factor / 4)
+        return after(products, obstacle)
+
+
+def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
+    """(|D| + delta)^(-1/2) from the diagonal of the Hessian, if that is uneven; else none."""
+    sizes = np.abs(diagonal) + delta
+    if float(np.max(sizes)) <= LANCZOS.uneven * float(np.min(sizes)):
+        return IDENTITY
+    return DiagonalPreconditioner(inverse_root(diagonal, delta, LANCZOS.flattest))
+
+
+def _odd_error(products: HessianProducts) -> float:
+    """What third derivatives are expected to do to a forward product."""
+    return products.local.third_derivative * products.reach(1.0) / 2
+
+
+@dataclass
+class _ErrorBudget:
+    """The probability with which random directions may miss an error of products: half of what is left each time."""
+
+    left: float
+    rng: np.random.Generator
+
+    def spend(self) -> float:
+        """What the next measurement may spend."""
+        self.left /= 2
+        return self.left
+
+
+@dataclass
+class _Start:
+    """A start, run so far, and the levels whose error was measured since its last product."""
+
+    process: LanczosProcess
+    measured: list[tuple[float, float]] = field(default_factory=list)
+
+    def shown(self, threshold: float) -> float | None:
+        """The highest level above which the spectrum was shown to lie, with the error measured for it; or None."""
+        process = self.process
+        passed = [level for level, error in self.measured if process.bound(level, error) < threshold]
+        if passed and len(process.alpha) == 1:  # the joint product is the same at every level
+            passed.append(process.level(max(error for _, error in self.measured), threshold))
+        return max(passed, default=None)
 
 
 @dataclass
 class _Attempt:
-    """One run at fixed steps. `run` returns the finding, and what stood in the way ("" if nothing did)."""
+    """One attempt with products of one kind: starts are run until their first term is out of the way, and their errors
+    are measured."""
 
     finder: Lanczos
-    products: Products
-    starts: Vector
-    head: Vector | None
-    rng: np.random.Generator
+    products: HessianProducts
+    starts: Matrix
+    limits: Thresholds
+    errors: _ErrorBudget
+    tried: list[_Start] = field(default_factory=list)
+    error: float = math.inf
+    """What is expected of the error of products, and then the largest that was measured."""
+    measured: bool = False
+    """Whether any error was measured."""
+    third: float = 0.0
+    along: AlongCheck = field(default_factory=AlongCheck)
+    """What looks along the softest directions showed."""
 
-    def run(self) -> tuple[Finding, str]:
-        finder, noise = self.finder, self.products.noise()
-        limits = Starts(len(self.starts[0]), finder.failure)
-        first = Process(self.products, finder.delta, self.starts[0], self.head, limits.threshold(1))
-        suspect = self._advance(first, noise, limits.threshold(1))
-        if suspect is not None:
-            return suspect
-        softest = first.basis.T @ first.ritz()[1][:, :SOFTEST]
-        if not self.products.steady(self.products.direction(softest)) or self._hidden(first):
-            return self._stuck(first, noise, math.inf, limits)
-        error = first.settle(SHY * first.level(noise, limits.threshold(1)), limits.threshold(1))
-        r = limits.fewest(lambda t: first.shown(t) is not None)
-        if r is None:
-            return self._stuck(first, noise, error, limits)
-        enough, more = limits.threshold(r), r > 1
-        if len(first.alpha) <= CHEAP:
-            r = max(r, 2)  # a spectrum this simple makes a second start cheap: one for good measure, if one will do
-        tried, level = [first], first.shown(enough) or 0.0
-        for q in self.starts[1:r]:
-            process = Process(self.products, finder.delta, q, threshold=enough if more else 0.0)
-            suspect = self._advance(process, error, enough)
-            if suspect is not None:
-                return suspect
-            if self._hidden(process):
-                return self._stuck(process, noise, math.inf, limits)
-            if more:
-                error = max(error, process.settle(SHY * process.level(error, enough), enough))
-            above = process.shown(enough) if more else process.level(error, enough)
-            if above is None or above < 0:
-                return self._stuck(process, noise, error, limits)
-            level = min(level, above)
-            tried.append(process)
-        return self._certified(tried, level, error)
+    def run(self) -> LanczosOutcome:
+        """The outcome of this attempt."""
+        products, odd = self.products, _odd_error(self.products) if self.products.order == 1 else 0.0
+        self.error = LANCZOS.expected * (products.noise() + odd)
+        return self._run_starts() or self._conclude()
 
-    def _hidden(self, process: Process) -> bool:
-        """Whether f is another function within the steps of the product that the inequality of a start hangs on."""
-        return self.products.hides(*process.critical(0.0), self.finder.delta, self.rng)
+    @property
+    def taken(self) -> list[Product]:
+        """All products of this attempt."""
+        return [product for start in self.tried for product in start.process.taken]
 
-    def _advance(self, process: Process, error: float, threshold: float) -> tuple[Finding, str] | None:
-        """Run until the first term is out of the way, or a Ritz value shows a direction worth confirming."""
-        finder, here, products = self.finder, self.products.here, self.products
-        extra = None
-        while not process.complete:
+    @property
+    def rows_of_order_one(self) -> int:
+        """The products of a first start, two at least: what an attempt of order one would cost, over d + 1."""
+        return max(2, len(self.tried[0].process.alpha))
+
+    @property
+    def local(self) -> LocalModel:
+        """The local model."""
+        return self.products.local
+
+    def _run_starts(self) -> LanczosOutcome | None:
+        """Run starts until they are enough; an outcome where something ends the attempt before."""
+        limits = self.limits
+        stop = self._begin(limits.of(limits.aim))
+        if stop is not None:
+            return stop
+        first = self.tried[0]
+        self.along = self.local.check_along(self._softest(first.process), self.products.factor, self.products.order)
+        if not self.along.consistent:
+            return self._failed(Obstacle.SCALE, "f has structure below the steps of the products")
+        stop = self._settle_first(first)
+        while stop is None:  # a start that does not reach its threshold may reach that of more starts
+            fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in self.tried))
+            if fewest is None:
+                return self._inexact(first.process)
+            r = max(len(self.tried), fewest)
+            if len(self.tried) == r:
+                return None
+            more = (r - len(self.tried)) * len(first.process.alpha) * self.products.order
+            if more > self.finder.alternative:
+                return self._failed(Obstacle.SLOW, "another finder costs less than further starts")
+            stop = self._begin(limits.of(r)) or self._settle(self.tried[-1], limits.of(r))
+        return stop
+
+    def _conclude(self) -> LanczosOutcome:
+        """The certificate that the starts are enough for, unless what is seen along a direction contradicts it."""
+        finder, local, r = self.finder, self.local, len(self.tried)
+        shift = self.products.shift + finder.delta
+        level = min(one.shown(self.limits.of(r)) or 0.0 for one in self.tried)
+        v = min((self._lowest(one.process) for one in self.tried), key=lambda seen: seen[1])[0]
+        below = finder.confirm(local, v, shift, "the lowest Ritz vector")
+        if below.found:
+            return LanczosOutcome(below, error=self.error)
+        upper = min(self.along.upper, below.curvature.upper)
+        # H - shift + delta >= level / |P|^2
+        lower = level / self.products.P.norm**2 - finder.delta + shift
+        if lower > upper:
+            return self._failed(Obstacle.SCALE, "the curvature along a direction contradicts the products")
+        reason = f"{self._told()}, product error at most {self.error:.2g}"
+        found = finder.certified(Interval(lower, upper), reason, v)
+        third = max(self.third, self.along.third, *(one.process.third for one in self.tried))
+        found = replace(found, third=third, hessian_jump=self.along.hessian_jump)
+        return LanczosOutcome(found, error=self.error)
+
+    def _told(self) -> str:
+        """The products of all starts, in words."""
+        processes = [one.process for one in self.tried]
+        many, single = sum(len(one.alpha) for one in processes), sum(sum(one.one_sided) for one in processes)
+        kinds = f"{many - single} {KIND[self.products.order]}" + (f" and {single} {KIND[1]}" if single else "")
+        return f"{kinds} {'product' if many == 1 else 'products'} from {counted(len(processes), 'start')}"
+
+    # What ends an attempt
+
+    def _failed(self, obstacle: Obstacle, reason: str, curvature: Interval = ANYWHERE) -> LanczosOutcome:
+        finding = self.finder.undecided(reason, curvature)
+        return LanczosOutcome(finding, obstacle, self.error if self.measured else math.inf)
+
+    def _inexact(self, first: LanczosProcess) -> LanczosOutcome:
+        """The errors of the products are in the way."""
+        finder, limits = self.finder, self.limits
+        noisy = self.error <= LANCZOS.too_long * first.noise
+        level = max(first.level(self.error, limits.of(r)) for r in (1, max(limits.plan)))
+        lower = level / self.products.P.norm**2 - finder.delta if level >= 0 else -math.inf
+        obstacle = Obstacle.NOISE if noisy else Obstacle.TRUNCATION
+        reason = (
+            f"products are too inexact: {obstacle.value} leaves errors of {self.error:.2g} at delta={finder.delta:.3g}"
+        )
+        shift = self.products.shift + finder.delta
+        return self._failed(obstacle, reason, Interval(lower + shift, ANYWHERE.upper))
+
+    # A start
+
+    def _begin(self, threshold: float) -> LanczosOutcome | None:
+        """The next start, run until its first term is out of the way."""
+        process = LanczosProcess(self.products, self.starts[len(self.tried)], threshold)
+        process.safety = product_errors.safety(self.local.d, self.errors.left / 4)
+        self.tried.append(_Start(process))
+        return self._advance(self.tried[-1], threshold)
+
+    def _advance(self, start: _Start, threshold: float) -> LanczosOutcome | None:
+        """Run until the first term is out of the way; a Ritz value that shows a direction ends the attempt."""
+        finder, process, extra = self.finder, start.process, LANCZOS.extra
+        while not process.complete and self._lacking(process, threshold, extra):
+            extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
             process.advance()
+            start.measured.clear()
             if process.overflowed:
-                return finder.undecided("the products overflow"), "truncation"
-            v, curvature = process.lowest()
-            if curvature <= -0.75 * finder.delta:
-                reason = f"Ritz value {curvature:.3g} after {len(process.alpha)} products"
-                finding = finder.confirm(here, v, products.shift, reason)
-                return finding, "" if finding.found else "truncation"
-            first, second, _ = process.terms(0.0)
-            if first < max(threshold / 2, second * error):
-                if extra is None:
-                    extra = 2 + len(process.alpha) // 2
-                # A few more products may turn "at least -delta" into "positive".
-                floor = process.level(error, threshold) / float(np.max(products.metric)) ** 2 - finder.delta
-                if extra == 0 or curvature <= 0 or floor >= curvature / 4 or first < second * error / 4:
-                    return None
-                extra -= 1
+                return self._failed(Obstacle.TRUNCATION, "the products overflow")
+            if self._too_slow(process, threshold):
+                return self._failed(Obstacle.SLOW, "products converge slowly, and another finder costs less")
+            v, curvature = self._lowest(process)
+            if curvature <= -FINDER.candidate * finder.delta:
+                reason = f"Ritz value {curvature:.3g} after {counted(len(process.alpha), 'product')}"
+                finding = finder.confirm(self.local, v, self.products.shift + finder.delta, reason)
+                if finding.found:
+                    return LanczosOutcome(finding, error=self.error)
+                return self._failed(Obstacle.TRUNCATION, finding.reason, finding.curvature)
         return None
 
-    def _certified(self, tried: list[Process], level: float, error: float) -> tuple[Finding, str]:
-        finder, products = self.finder, self.products
-        v, _ = min((one.lowest() for one in tried), key=lambda seen: seen[1])
-        below = finder.confirm(products.here, v, products.shift, "the lowest Ritz vector")
-        if below.found:
-            return below, ""
-        # H - shift + delta = P^-1 B P^-1 >= level P^-2.
-        lower = level / float(np.max(products.metric)) ** 2 - finder.delta + products.shift
-        if lower > min(products.lowest, below.curvature.upper):
-            return finder.undecided("the curvature along a direction contradicts the products"), ""  # unlucky starts
-        reason = f"{told(tried)}, product error at most {error:.2g}"
-        interval = Interval(lower, below.curvature.upper)
-        return replace(finder.certified(interval, reason, v), third=products.third), ""
+    def _too_slow(self, process: LanczosProcess, threshold: float) -> bool:
+        """Whether the products still lacking, at the rate of the last, cost more than another finder."""
+        if len(process.alpha) < LANCZOS.rate_known_after or process.ritz()[0][0] <= 0:
+            return False
+        lacking = math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
+        return self.products.order * lacking > self.finder.alternative
 
-    def _stuck(self, process: Process, noise: float, error: float, limits: Starts) -> tuple[Finding, str]:
-        finder, products = self.finder, self.products
-        level = max(process.level(error, limits.threshold(r)) for r in (1, MOST))
-        side = np.min(products.metric) if level < 0 else np.max(products.metric)
-        lower = level / float(side) ** 2 - finder.delta + products.shift
-        obstacle = "noise" if error < 4 * noise else "truncation"
-        reason = f"products are too inexact: {obstacle} leaves errors of {error:.2g} at delta={finder.delta:.3g}"
-        return finder.undecided(reason, Interval(lower, ANYWHERE.upper)), obstacle
+    def _lacking(self, process: LanczosProcess, threshold: float, extra: int) -> bool:
+        """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""
+        if not process.alpha:
+            return True
+        first, _, w = process.terms(0.0)
+        inexact = norm2(w) * self.error + process.lost(w) + process.expected_one_sided(w)
+        if first >= max(0.95 * threshold - inexact, inexact):
+            return True
+        if extra <= 0 or first < inexact / 4:
+            return False
+        wanted = self.finder.wanted
+        if wanted == 0.0 or self._lowest(process)[1] <= 2 * wanted:
+            return False
+        level = wanted + self.finder.delta
+        bound = process.bound(level, self.error) + process.expected_one_sided(process.terms(level)[2])
+        # Not shown yet, nor far from it.
+        return threshold <= bound < threshold * math.exp((extra + 1) * process.contraction())
+
+    def _lowest(self, process: LanczosProcess) -> tuple[Vector, float]:
+        """The direction of the lowest Ritz value, and the curvature that H less the finder's shift has along it."""
+        v, curvature = process.lowest()  # of H - shift + delta
+        return v, curvature - self.finder.delta
+
+    def _softest(self, process: LanczosProcess) -> Matrix:
+        """The softest directions that the products and the model show, as columns."""
+        vectors, soft = process.softest(FINDER.softest), self.finder.soft
+        missing = max(min(FINDER.softest, len(vectors)) - vectors.shape[1], 0)
+        return vectors if soft is None else np.concatenate([vectors, soft[:, :missing]], axis=1)
+
+    # Its error
+
+    def _settle_first(self, first: _Start) -> LanczosOutcome | None:
+        """Measure the error of a first start, and go on with it where that is worth more than another start."""
+        process, limits = first.process, self.limits
+        alone, aim = limits.of(1), limits.of(limits.aim)
+        self.error = max(self.error, LANCZOS.even * process.odd)
+        stop = self._measure(first, alone if process.bound(0.0, self.error) < alone else aim)
+        for enough in self._worth_more(process):
+            known = len(process.alpha)
+            stop = stop or self._advance(first, enough)
+            if stop is None and len(process.alpha) > known:
+                stop = self._measure(first, enough)
+        return stop
+
+    def _settle(self, start: _Start, threshold: float) -> LanczosOutcome | None:
+        """Measure the error of a start; if that is in the way, but not too large, go on and measure it again."""
+        stop = self._measure(start, threshold)
+        if stop is not None or start.shown(threshold) is not None:
+            return stop
+        process = start.process
+        own, w, known = start.measured[-1][1], process.terms(0.0)[2], len(process.alpha)
+        if 1.25 * norm2(w) * own + process.lost(w) >= threshold:
+            return None
+        stop = self._advance(start, threshold)
+        return self._measure(start, threshold) if stop is None and len(process.alpha) > known else stop
+
+    def _measure(self, start: _Start, threshold: float) -> LanczosOutcome | None:
+        """Measure the joint error that the inequality hangs on: at the highest level that one larger than expected
+        would still allow, or at that which "minimum" needs; if it cannot be shown there, at one that should be, and at
+        0.
+
+        It belongs to this start, as it is: that of another start, or with one product more, may be far larger.
+
+        Queries: those of `product_errors.measured`, up to three times
+        """
+        process = start.process
+        level = process.level(LANCZOS.allowed * self.error, threshold)
+        if self.finder.wanted > 0:
+            wanted = self.finder.wanted + self.finder.delta
+            level = wanted if level < wanted and process.bound(wanted, self.error) < threshold else level
+        first_time, self.measured = not self.measured, True
+        largest = 0.0
+        for attempt in range(3):
+            level = max(level, 0.0) if attempt < 2 else 0.0
+            q, image, length = process.joint_product(level)
+            room = max(threshold - process.terms(level)[0], 0.0) / length
+            delta, failure, rng = self.finder.delta, self.errors.spend(), self.errors.rng
+            found = product_errors.measured(
+                self.products, q, image, delta=delta, room=room, failure=failure, rng=rng
+            )
+            self.third = max(self.third, found.third)
+            if found.scale_dependent:
+                self.error = math.inf
+                return self._failed(Obstacle.SCALE, "f is another function within the steps of the products")
+            error = process.noise + found.error
+            start.measured.append((level, error))
+            largest = max(largest, error)
+            if level == 0.0 or start.shown(threshold) is not None:
+                break
+            level = process.level(LANCZOS.again * error, threshold)
+        self.error = error if first_time else max(self.error, largest)
+        return None
+
+    def _worth_more(self, first: LanczosProcess) -> list[float]:
+        """Thresholds that more products of a first start are worth, where their error lets them be reached: that of a
+        start alone, if at its rate another start would cost more; else that of all starts aimed at."""
+        enough, alone = self.limits.of(self.limits.aim), self.limits.of(1)
+        bound, second, _ = first.terms(0.0)
+        least = 1.25 * second * self.error
+        if least < alone and math.log(max(bound / (alone - least), 1.0)) < first.contraction() * len(first.alpha):
+            return [alone]
+        return [enough] if least < enough else []
+

@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from .._array import epsilon, norm
-from ..derivatives.measure import Neighbourhood, Vector
-from ..derivatives.products import Products
-from ..derivatives.sampling import SampledNeighbourhood
+from .._array import Vector
+from ..derivatives.gradient_source import Gradients
+from ..derivatives.measure import LocalModel
+from ..derivatives.products import HessianProducts
+from ..derivatives.sampling import SampledModel
 from ..oracle import Batch
 from .deterministic import ZONCFDeterministic
 from .online import ZONCFOnline
 from .online_weak import ZONCFOnlineWeak
-
-
-@dataclass
-class GradientProducts(Products):
-    """The same products from differences of exact gradients: two gradients each, four at order 4."""
-
-    def even(self, q: Vector, factor: float) -> tuple[Vector, Vector]:
-        product = self._difference(q, factor)
-        if self.order == 4:
-            product = (4 * product - self._difference(q, 2 * factor)) / 3
-        return self._finish(product, q), np.zeros_like(q)
-
-    def _difference(self, q: Vector, factor: float) -> Vector:
-        here, h = self.here, self.reach(factor)
-        up = here.f.gradient(here.moved(self.metric * q, h))
-        down = here.f.gradient(here.moved(self.metric * q, -h))
-        return (up - down) * here.unit / (2 * h)
-
-    def noise(self) -> float:
-        here = self.here
-        top = float(np.max(np.abs(here.diagonal()[0])))
-        size = float(np.linalg.norm(here.gradient()[0])) + top * (norm(here.x) + 1)
-        return 4 * epsilon(here.x) * size * math.sqrt(here.d) / self.reach(self.factor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +20,15 @@ class Neon2Deterministic(ZONCFDeterministic):
     """Neon2 (deterministic), Allen-Zhu & Li (2018): the Chebyshev recurrence on differences of gradients.
 
     Deviation: gradients are differenced symmetrically and at a step that precision allows, as in
-    `ZONCFDeterministic`; the neighbourhood and the confirmation use function values.
+    `ZONCFDeterministic`; the local model and the confirmation use function values.
 
-    Queries: none per product (2 gradients each), besides the neighbourhood
+    Queries: none per product (2 gradients each), besides the local model
     """
 
     name = "neon2"
 
-    def products(self, here: Neighbourhood, shift: float) -> Products:
-        return GradientProducts(here, np.ones(here.d), 2, 1.0, shift)
+    def products(self, local: LocalModel, shift: float) -> HessianProducts:
+        return HessianProducts(local, order=2, shift=shift, source=Gradients())
 
 
 class Neon2OnlineWeak(ZONCFOnlineWeak):
@@ -62,9 +37,9 @@ class Neon2OnlineWeak(ZONCFOnlineWeak):
     Queries: none (two stochastic gradients a sample)
     """
 
-    def product(self, here: SampledNeighbourhood, batch: Batch, q: Vector) -> Vector:
-        f, h = here.f.on(batch), here.reach
-        return (f.gradient(here.moved(q, h)) - f.gradient(here.moved(q, -h))) * here.unit / (2 * h)
+    def product(self, local: SampledModel, batch: Batch, q: Vector) -> Vector:
+        f, h = local.f.on(batch), local.reach
+        return (f.gradient(local.moved(q, h)) - f.gradient(local.moved(q, -h))) * local.unit / (2 * h)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._array import like
-from ..derivatives.measure import Neighbourhood, Vector
-from ..derivatives.products import Products
+from .._array import Vector, like
+from ..derivatives.measure import LocalModel
+from ..derivatives.products import HessianProducts
 from ..oracle import central
-
-CONTRACTION = 1 / 8
-"""The gradient must fall to this share. Newton's method converges (Kantorovich) if rho |g| / lambda^2 < 1/2, and the
-gradient after a step is at most rho |g| / (2 lambda^2) of what it was; an inflection such as x^3 leaves one quarter."""
-
-STEPS = 20
+from .settings import NEWTON
 
 
-def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
+def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
     """Whether the gradient at x - H^-1 g is at most an eighth of that at x.
 
     The third derivative at x alone cannot tell whether a minimiser is near: x^2 - c x^4 + g x has none at all.
@@ -25,16 +20,15 @@ def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
     Queries: 4*d if a step is known, else (2*d + 2) * k + 4*d for k <= 20 products
     """
     if step is not None:
-        return _contracts(here, step)
-    g, _ = here.gradient()
-    products = Products(here, np.ones(here.d))
-    s, r = np.zeros(here.d), -g
+        return _contracts(local, step)
+    g, products = local.gradient.value, HessianProducts(local)
+    s, r = np.zeros(local.d), -g
     p, size = r, float(r @ r)
-    for _ in range(min(STEPS, 2 * here.d)):
+    for _ in range(min(NEWTON.iterations, 2 * local.d)):
         length = float(np.linalg.norm(p))
         if length == 0.0:
             break
-        image = length * products(p / length)                                   # H p
+        image = length * products(p / length).image                                   # H p
         alpha = size / float(p @ image)
         s, r = s + alpha * p, r - alpha * image
         before, size = size, float(r @ r)
@@ -43,17 +37,17 @@ def newton_contracts(here: Neighbourhood, step: Vector | None = None) -> bool:
         p = r + size / before * p
     if not size <= 1e-2 * float(g @ g):
         return False
-    return _contracts(here, s)
+    return _contracts(local, s)
 
 
-def _contracts(here: Neighbourhood, s: Vector) -> bool:
+def _contracts(local: LocalModel, s: Vector) -> bool:
     """Whether the gradient at x + s is at most an eighth of that at x.
 
     Queries: 4*d
     """
-    g, error = here.gradient()
-    h = like(here.steps * here.unit, here.x)
-    values = here.f.tagged("check")(central(here.moved(s, 1.0), h) + central(here.moved(s, 1.0), 2 * h))
+    h, there = like(local.steps * local.unit, local.x), local.stencil.moved(s, 1.0)
+    values = local.f.tagged("check")(central(there, h) + central(there, 2 * h))
     up, down, up2, down2 = np.split(values, 4)
-    there = (8 * (up - down) - (up2 - down2)) / (12 * here.steps)
-    return float(np.linalg.norm(there)) <= CONTRACTION * float(np.linalg.norm(g)) + error
+    size = float(np.linalg.norm((8 * (up - down) - (up2 - down2)) / (12 * local.steps)))
+    g = local.gradient
+    return size <= NEWTON.contraction * float(np.linalg.norm(g.value)) + float(g.error)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._array import Array, like, to_numpy
-from ..derivatives.measure import Interval, Neighbourhood, Vector
+from .._array import Array, Vector, like, to_numpy
+from ..derivatives.measure import LocalModel
 from ..derivatives.sampling import (
-    GLANCE,
-    WHOLE,
-    SampledNeighbourhood,
+    SampledModel,
     bernstein_batch,
     bernstein_error,
     pilot_size,
 )
+from ..derivatives.settings import SAMPLING
 from ..errors import BudgetExhausted, MissingCapability
+from ..interval import Interval
 from ..oracle import Batch, Oracle
 from .cheapest import Cheapest
 from .finding import Finder, Finding, Outcome
@@ -32,30 +32,30 @@ class SampledFinder(Finder):
         if f.samples is None:
             raise MissingCapability(f"{self.name} needs a sampled function: pass samples=n or samples='stream'")
         try:
-            here = SampledNeighbourhood.measure(
+            local = SampledModel.measure(
                 f, x, delta=self.delta, x_scale=self.x_scale, rng=rng, noise=self.noise
             )
-            return self.search(here, rng)
+            return self.search(local, rng)
         except BudgetExhausted as stop:
             return Finding(Outcome.UNDECIDED, reason=str(stop), finder=self.name)
 
-    def search(self, here: SampledNeighbourhood, rng: np.random.Generator) -> Finding:
+    def search(self, local: SampledModel, rng: np.random.Generator) -> Finding:
         """Look for negative curvature of the whole average."""
         raise NotImplementedError
 
-    def at(self, here: Neighbourhood, rng: np.random.Generator, shift: float = 0.0) -> Finding:
+    def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         raise MissingCapability(f"{self.name} draws its own batches; call it with the oracle")
 
     def on_the_whole(
-        self, here: SampledNeighbourhood, v: Vector, reason: str, rng: np.random.Generator, looks: int = 1
+        self, local: SampledModel, v: Vector, reason: str, rng: np.random.Generator, looks: int = 1
     ) -> Finding:
         """FOUND if fresh samples show a curvature of at most -delta/2 along v, else UNDECIDED; one of so many looks."""
-        seen = here.along(v, self.failure / (4 * looks), rng)
+        seen = local.along(v, self.failure / (4 * looks), rng)
         if seen.upper > -self.delta / 2:
             reason = f"{reason}, but fresh samples along it say {seen}"
             return self.undecided(reason, Interval(-math.inf, seen.upper), v)
-        step = v * here.unit
-        direction = like(step / np.linalg.norm(step), here.x)
+        step = v * local.unit
+        direction = like(step / np.linalg.norm(step), local.x)
         reason = f"{reason}, confirmed on fresh samples: {seen}"
         return Finding(Outcome.FOUND, direction, Interval(-math.inf, seen.upper), reason, self.name, v)
 
@@ -78,24 +78,24 @@ class ZONCFOnline(SampledFinder):
 
     name = "online"
 
-    def search(self, here: SampledNeighbourhood, rng: np.random.Generator) -> Finding:
-        if here.blur > self.delta / 4:
-            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {here.blur:.2g}")
-        variance, _ = here.hessian_spread(self.failure, rng)
-        ell = self.ell or max(self._norm(here, rng), 2 * self.delta)
-        weak = self.weak(ell, variance / here.d)
+    def search(self, local: SampledModel, rng: np.random.Generator) -> Finding:
+        if local.blur > self.delta / 4:
+            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {local.blur:.2g}")
+        variance, _ = local.hessian_spread(self.failure, rng)
+        ell = self.ell or max(self._norm(local, rng), 2 * self.delta)
+        weak = self.weak(ell, variance / local.d)
         repeats = math.ceil(math.log(2 / self.failure) / math.log(3))
         lowest, run = math.inf, 0
         while run < repeats:                                                    # line 1
-            v, grew = weak(here, rng)                                           # line 2
+            v, grew = weak(local, rng)                                           # line 2
             run += 1
             if grew:                                                            # line 3
-                finding = self.on_the_whole(here, v, "Oja's method grew", rng, repeats)   # lines 4 to 6
+                finding = self.on_the_whole(local, v, "Oja's method grew", rng, repeats)   # lines 4 to 6
                 if finding.found:                                               # line 7
                     return finding
                 lowest = min(lowest, finding.curvature.upper)
-            elif here.truncation(here.f.draw(GLANCE, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
-                if not here.shorten():
+            elif local.truncation(local.f.draw(SAMPLING.glance, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
+                if not local.shorten():
                     return self.undecided(f"products are too inexact at delta={self.delta:.3g}: truncation")
                 run = 0
         return self.certified(Interval(-self.delta, lowest), f"{repeats} runs of Oja's method, ell={ell:.3g}")
@@ -104,14 +104,14 @@ class ZONCFOnline(SampledFinder):
         """The weak finder that is repeated."""
         return ZONCFOnlineWeak(delta=self.delta, ell=ell, variance=variance, batch=self.batch)
 
-    def _norm(self, here: SampledNeighbourhood, rng: np.random.Generator) -> float:
+    def _norm(self, local: SampledModel, rng: np.random.Generator) -> float:
         """1.3 times what a short power iteration on one batch shows."""
-        batch = here.f.draw(16, rng)
-        q = rng.standard_normal(here.d)
+        batch = local.f.draw(16, rng)
+        q = rng.standard_normal(local.d)
         size = 0.0
         for _ in range(12):
             q /= np.linalg.norm(q)
-            q = here.product(batch, q)
+            q = local.product(batch, q)
             size = float(np.linalg.norm(q))
         return 1.3 * size
 
@@ -129,41 +129,41 @@ class Minibatch(SampledFinder):
 
     name = "minibatch"
 
-    def search(self, here: SampledNeighbourhood, rng: np.random.Generator) -> Finding:
-        return self.look_at_batch(here, rng)[0]
+    def search(self, local: SampledModel, rng: np.random.Generator) -> Finding:
+        return self.look_at_batch(local, rng)[0]
 
     def look_at_batch(
-        self, here: SampledNeighbourhood, rng: np.random.Generator
-    ) -> tuple[Finding, Neighbourhood, float]:
+        self, local: SampledModel, rng: np.random.Generator
+    ) -> tuple[Finding, LocalModel, float]:
         """The finding, the neighbourhood of the batch it looked at, and how far that batch's Hessian can be off."""
-        batch, error = self._batch(here, rng)
+        batch, error = self._batch(local, rng)
         below = self.delta - error
         # Deep enough on the batch to be below -delta/2 on the whole.
         depth = (self.delta / 2 + error) / below
         inner = Cheapest(delta=below, failure=self.failure / 2, depth=depth, x_scale=self.x_scale, noise=self.noise)
-        near = inner.look(here.f.on(batch), here.x, rng)
+        near = inner.look(local.f.on(batch), local.x, rng)
         finding = inner.at(near, rng)
         name = f"{self.name} of {len(batch)}, {finding.finder}"
         if finding.found:
-            v = to_numpy(finding.direction).astype(np.float64) / here.unit
+            v = to_numpy(finding.direction).astype(np.float64) / local.unit
             v /= np.linalg.norm(v)
             if error == 0.0:
                 return replace(finding, finder=name), near, error
-            return replace(self.on_the_whole(here, v, finding.reason, rng), finder=name), near, error
+            return replace(self.on_the_whole(local, v, finding.reason, rng), finder=name), near, error
         seen = finding.curvature
         widened = Interval(seen.lower - error, seen.upper + error)
         reason = f"{finding.reason}; the batch is within {error:.2g} of the whole"
         return replace(finding, curvature=widened, reason=reason, finder=name), near, error
 
-    def _batch(self, here: SampledNeighbourhood, rng: np.random.Generator) -> tuple[Batch, float]:
-        n = here.f.samples
-        if isinstance(n, int) and n <= WHOLE:
-            return here.f.everything(), 0.0
-        variance, top = here.hessian_spread(self.failure / 4, rng)
-        size = bernstein_batch(variance, top, here.d, self.delta / 8, self.failure / 4)
+    def _batch(self, local: SampledModel, rng: np.random.Generator) -> tuple[Batch, float]:
+        n = local.f.samples
+        if isinstance(n, int) and n <= SAMPLING.whole:
+            return local.f.everything(), 0.0
+        variance, top = local.hessian_spread(self.failure / 4, rng)
+        size = bernstein_batch(variance, top, local.d, self.delta / 8, self.failure / 4)
         size = max(size, pilot_size(self.failure / 4))
         if isinstance(n, int) and size >= n / 2:
-            return here.f.everything(), 0.0
-        if size > min(here.f.remaining, 2**31):
-            raise BudgetExhausted(size, here.f.ledger.queries, int(min(here.f.remaining, 2**31)))
-        return here.f.draw(size, rng), bernstein_error(variance, top, here.d, size, self.failure / 4)
+            return local.f.everything(), 0.0
+        if size > min(local.f.remaining, 2**31):
+            raise BudgetExhausted(size, local.f.ledger.queries, int(min(local.f.remaining, 2**31)))
+        return local.f.draw(size, rng), bernstein_error(variance, top, local.d, size, self.failure / 4)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..derivatives.measure import Vector
-from ..derivatives.sampling import SampledNeighbourhood
+from .._array import Vector
+from ..derivatives.sampling import SampledModel
 from ..errors import InvalidSetting
 from ..oracle import Batch
-from .finding import require_positive
+from ..tolerances import require_positive
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZONCFOnlineWeak:
     """ZO-NCF-Online-Weak, Algorithm 1 of Zhang, Xiong & Gu (2022).
 
-    `weak(here, rng)` returns the last unit direction, and whether it grew (False is ⊥); with probability 2/3 it
+    `weak(local, rng)` returns the last unit direction, and whether it grew (False is ⊥); with probability 2/3 it
     does if the smallest eigenvalue is at most -delta.
 
     Deviation: the direction is kept at length one and its length as a logarithm; products are taken on minibatches, and
@@ -48,10 +48,10 @@ class ZONCFOnlineWeak:
         """b: beyond v log(100d) / (2 ell delta) samples a step cannot be longer, and they would be wasted."""
         return self.batch or max(1, math.ceil(self.variance * math.log(100 * d) / (2 * self.ell * self.delta)))
 
-    def __call__(self, here: SampledNeighbourhood, rng: np.random.Generator) -> tuple[Vector, bool]:
-        d, b = here.d, self.size(here.d)
-        n = here.f.samples
-        whole = here.f.everything() if isinstance(n, int) and b >= n / 2 else None
+    def __call__(self, local: SampledModel, rng: np.random.Generator) -> tuple[Vector, bool]:
+        d, b = local.d, self.size(local.d)
+        n = local.f.samples
+        whole = local.f.everything() if isinstance(n, int) and b >= n / 2 else None
         noise = 0.0 if whole is not None else self.variance / b
         grow = self.C0 * math.log(100 * d)                                      # log(r / sigma)
         eta = min(1 / (2 * self.ell), self.delta / (noise * math.log(100 * d)) if noise else math.inf)   # line 1
@@ -60,14 +60,14 @@ class ZONCFOnlineWeak:
         z /= np.linalg.norm(z)                                                  # line 2
         log = 0.0
         for _ in range(T):
-            batch: Batch = whole or here.f.draw(b, rng, replace=False)
-            z = z - eta * self.product(here, batch, z)                          # line 6
+            batch: Batch = whole or local.f.draw(b, rng, replace=False)
+            z = z - eta * self.product(local, batch, z)                          # line 6
             length = float(np.linalg.norm(z))
             z, log = z / length, log + math.log(length)
             if log >= grow:                                                     # line 7: |x_{t+1} - x_0| >= r
                 return z, True
         return z, False
 
-    def product(self, here: SampledNeighbourhood, batch: Batch, q: Vector) -> Vector:
+    def product(self, local: SampledModel, batch: Batch, q: Vector) -> Vector:
         """H_S q."""
-        return here.product(batch, q)
+        return local.product(batch, q)

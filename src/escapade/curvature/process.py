@@ -1,9 +1,9 @@
 """The Lanczos process, and the inequality that it gives.
 
-After k steps from a random unit vector q, with Ritz values theta_j and recurrence norms beta_j, every eigenvector u of
-an eigenvalue at or below `level` satisfies, while all theta_j lie above it,
+After k steps on B = P'(H - shift)P from a random unit vector q, with Ritz values theta_j and recurrence norms beta_j,
+every eigenvector u of B of an eigenvalue at or below a level s satisfies, while all theta_j lie above s,
 
-    |<u, q>|  <=  prod_j beta_j / (theta_j - level)  +  |<u, sum_j w_j g_j>|,       (T_k - level) w = e_1,
+    |<u, q>|  <=  prod_j beta_j / (theta_j - s)  +  |<u, sum_j w_j g_j>|,       (T_k - s) w = e_1,
 
 whatever the errors g_j of the products. The second term is at most sum_j |w_j| |g_j|; and, the products being linear in
 what they multiply, at most |w| times the error of the one product that they jointly make, which can be measured.
@@ -21,68 +21,48 @@ import numpy as np
 from scipy.linalg.lapack import dstev
 from scipy.optimize import brentq
 
-from .._array import norm2
-from .._text import counted
-from ..derivatives.measure import Vector
-from ..derivatives.products import KIND, Products
+from .._array import Vector, norm2
+from ..derivatives.products import HessianProducts, Product
+from .settings import LANCZOS
 
 HIGHEST = 100.0
 """What stands for an infinite bound, as a logarithm."""
 
-SPARE = 0.03
-"""The part of the threshold that products on one side may use up."""
-
-SLOW = 0.05
-"""Where the first term shrinks by less, as a logarithm, nothing is known of the products to come."""
-
-AGAIN = 2.0
-"""A level is measured again that errors so much larger than was measured would allow."""
-
-
-def told(starts: list[Process]) -> str:
-    """The products of these starts, in words."""
-    order, many = starts[0].products.order, sum(len(one.alpha) for one in starts)
-    single = sum(sum(one.one_sided) for one in starts)
-    kinds = f"{many - single} {KIND[order]}" + (f" and {single} {KIND[1]}" if single else "")
-    return f"{kinds} {'product' if many == 1 else 'products'} from {counted(len(starts), 'start')}"
-
 
 @dataclass
-class Process:
-    """Lanczos on B = P (H - shift + delta) P, which is positive exactly when H - shift > -delta."""
+class LanczosProcess:
+    """Lanczos on B = P'(H - shift)P from the unit vector q, one product at a time."""
 
-    products: Products
-    delta: float
+    products: HessianProducts
     q: Vector
-    head: Vector | None = None
-    """The product with the first vector, where it is already known."""
     threshold: float = 0.0
     """What the right side must stay below: products whose odd error would be a small part of that are one-sided."""
+    taken: list[Product] = field(default_factory=list)
     one_sided: list[bool] = field(default_factory=list)
     """Which products were taken on one side, though the others are symmetric."""
     basis: Vector = field(default_factory=lambda: np.zeros((0, 0)))
     """The vectors multiplied so far, as rows."""
-    images: list[Vector] = field(default_factory=list)
     alpha: list[float] = field(default_factory=list)
     beta: list[float] = field(default_factory=list)
     removed: list[float] = field(default_factory=list)
     """The norms of what reorthogonalisation took from each product."""
-    seen: list[tuple[float, float]] = field(default_factory=list)
-    """Levels whose error was measured since the last product, and these errors."""
+    odd: float = 0.0
+    """The largest odd part of a symmetric product: how wrong one side of it was."""
+    safety: float = 1.0
+    """What the error of a product is multiplied by once it is measured."""
     _ritz: tuple[Vector, Vector] | None = None
     _log: float = 0.0
     """Of the product of all beta."""
 
     def advance(self) -> None:
-        """One product. H q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
+        """One product. B q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
         q = self.q
-        self.one_sided.append(self._one_will_do())
-        multiply = self.products.one_sided if self.one_sided[-1] else self.products
-        product = multiply(q) if self.head is None or self.alpha else self.head
-        image = product + self.delta * self.products.metric**2 * q
-        self._ritz, self.seen = None, []
-        self.basis = np.concatenate([self.basis, q[None, :]]) if self.images else q[None, :]
-        self.images.append(image)
+        self.one_sided.append(self._one_side_will_do())
+        product = self.products.one_sided(q) if self.one_sided[-1] else self.products(q)
+        self.taken.append(product)
+        self.odd = max(self.odd, product.odd)
+        self._ritz, image = None, product.image
+        self.basis = np.concatenate([self.basis, q[None, :]]) if self.alpha else q[None, :]
         self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
         r = image - self.alpha[-1] * q                                          # B q_j - alpha_j q_j
         if len(self.basis) > 1:
@@ -95,19 +75,25 @@ class Process:
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
-    def _one_will_do(self) -> bool:
+    def _one_side_will_do(self) -> bool:
         """Whether the products to come may be one-sided: of errors such as were seen, little would count."""
         if not (self.threshold > 0 and self.products.order == 2 and self.alpha):
             return False
-        w, pace = self.terms(0.0)[2], self.pace() if self.ritz()[0][0] > 0 else 0.0
-        if not pace > SLOW:
+        w, rate = self.terms(0.0)[2], self.contraction() if self.ritz()[0][0] > 0 else 0.0
+        if not rate > LANCZOS.slow:
             return False
-        to_come = abs(float(w[-1])) / math.expm1(pace)  # what they weigh together
-        return self.products.caution * self.products.bent * to_come <= SPARE * self.threshold
+        to_come = abs(float(w[-1])) / math.expm1(rate)  # what they weigh together
+        return self.safety * self.odd * to_come <= LANCZOS.spare * self.threshold
 
-    def uneven(self, w: Vector) -> float:
-        """What those on one side are expected to add to the inequality."""
-        return self.products.caution * self.products.bent * norm2(w[np.array(self.one_sided)])
+    @property
+    def third(self) -> float:
+        """The largest third derivative that the products showed."""
+        return max((product.third for product in self.taken), default=0.0)
+
+    @property
+    def noise(self) -> float:
+        """A bound on what noise adds to a product, the shortest of them so far."""
+        return self.products.noise(min([1.0, *(product.shortness for product in self.taken)]))
 
     @property
     def overflowed(self) -> bool:
@@ -134,9 +120,14 @@ class Process:
     def lowest(self) -> tuple[Vector, float]:
         """The unit direction (in y) of the lowest Ritz value, and the curvature H - shift has along it."""
         theta, z = self.ritz()
-        v = self.products.direction(self.basis.T @ z[:, 0])
-        length = norm2(v)
-        return v / length, float(theta[0]) / length**2 - self.delta
+        v, length = self.products.direction(self.basis.T @ z[:, 0])
+        return v, float(theta[0]) / length**2
+
+    def softest(self, count: int) -> Vector:
+        """Directions (in y) of the lowest Ritz values, as columns."""
+        return self.products.directions(self.basis.T @ self.ritz()[1][:, :count])
+
+    # The inequality
 
     def terms(self, level: float) -> tuple[float, float, Vector]:
         """The two terms of the inequality (the second per unit of product error), and w."""
@@ -148,25 +139,28 @@ class Process:
         w = z.dot(z[0, :] / gap)
         return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
-    def pace(self) -> float:
-        """The factor by which a product lately shrank the first term at level 0, as a logarithm."""
+    def contraction(self) -> float:
+        """The rate at which products lately shrank the first term at level 0: the logarithm of the factor of one."""
         pivot, gains = math.inf, []
         for alpha, before, beta in zip(self.alpha, [0.0, *self.beta], self.beta, strict=False):
             pivot = alpha - before**2 / pivot  # of T_k: the term is the product of beta / pivot
             gains.append(math.log(pivot / max(beta, 1e-300)))
         return sum(gains[len(gains) // 2 :]) / (len(gains) - len(gains) // 2)
 
-    def bound(self, level: float, error: float, *, joint: bool = False) -> float:
-        """The right side of the inequality, with an error of each product; or, if that is what was measured, with that
-        of the one they jointly make, by the unit vector along w."""
-        first, second, w = self.terms(level)
-        return first + (norm2(w) if joint else second) * error + self.lost(w) if first < math.inf else math.inf
+    def bound(self, level: float, error: float) -> float:
+        """The right side of the inequality, with this error of the one product that all of them jointly make."""
+        first, _, w = self.terms(level)
+        return first + norm2(w) * error + self.lost(w) if first < math.inf else math.inf
 
     def lost(self, w: Vector) -> float:
         """What reorthogonalisation took, as far as it enters the inequality."""
         return float(np.abs(w).dot(self.removed))
 
-    def level(self, error: float, threshold: float, *, joint: bool = False) -> float:
+    def expected_one_sided(self, w: Vector) -> float:
+        """What one-sided products among symmetric ones are expected to add to the inequality."""
+        return self.safety * self.odd * norm2(w[np.array(self.one_sided)])
+
+    def level(self, error: float, threshold: float) -> float:
         """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
         if not error < math.inf:
             return -math.inf
@@ -176,14 +170,14 @@ class Process:
         theta = self.ritz()[0]
         high, width = float(theta[0]), float(theta[-1] - theta[0]) + abs(float(theta[0])) + error
         low = high - width
-        while self.bound(low, error, joint=joint) >= threshold:
+        while self.bound(low, error) >= threshold:
             width *= 4
             low = high - width
-            if width > 1e6 * (abs(high) + error + 1e-300) * 1e3:
+            if width > 1e9 * (abs(high) + error + 1e-300):
                 return -math.inf
 
         def excess(level: float) -> float:
-            bound = self.bound(level, error, joint=joint)
+            bound = self.bound(level, error)
             return math.log(max(bound / threshold, 1e-300)) if bound < math.inf else HIGHEST
 
         if excess(low) >= 0:  # not a number
@@ -191,35 +185,9 @@ class Process:
         close = 1e-10 * (high - low)
         return max(float(brentq(excess, low, high, xtol=close)) - 2 * close, low)
 
-    def settle(self, level: float, threshold: float) -> float:
-        """Measure the joint error that the inequality hangs on at a level; if that cannot be shown with it, at one that
-        should be, and at level 0.
-
-        It belongs to this start, as it is: that of another start, or with one product more, may be far larger.
-
-        Queries: those of `Products.truncation`, up to three times
-        """
-        while True:
-            level = max(level, 0.0) if len(self.seen) < 2 else 0.0
-            first, _, w = self.terms(level)
-            room = max(threshold - first, 0.0) / norm2(w) if first < math.inf else 0.0
-            error = self.products.noise() + self.products.truncation(*self.critical(level), room)
-            self.seen.append((level, error))
-            if level == 0.0 or self.shown(threshold) is not None:
-                return error
-            level = self.level(AGAIN * error, threshold, joint=True)
-
-    def shown(self, threshold: float) -> float | None:
-        """The highest level above which the spectrum was shown to lie, with the error measured for it; or None."""
-        passed = [level for level, error in self.seen if self.bound(level, error, joint=True) < threshold]
-        if passed and len(self.alpha) == 1:  # the joint product is the same at every level
-            passed.append(self.level(max(error for _, error in self.seen), threshold, joint=True))
-        return max(passed, default=None)
-
-    def critical(self, level: float) -> tuple[Vector, Vector]:
-        """The unit vector whose product errors enter the inequality at this level, and its image by H - shift."""
+    def joint_product(self, level: float) -> tuple[Vector, Vector, float]:
+        """The unit vector whose product error enters the inequality at this level, its image by B, and |w|."""
         w = self.terms(level)[2]
-        length = float(np.linalg.norm(w))
-        s = self.basis.T @ w / length
-        image = np.stack(self.images).T @ w / length
-        return s, image - self.delta * self.products.metric**2 * s
+        length = norm2(w)
+        images = np.stack([product.image for product in self.taken])
+        return self.basis.T @ w / length, images.T @ w / length, length

@@ -1,238 +1,327 @@
-"""Looking around a point: difference steps that fit the precision, the noise and the structure of f."""
+"""Measuring f around a point: steps that fit the precision, the noise and the scale of f, and what they then show."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, epsilon, like, to_numpy
-from ..errors import InvalidSetting, MissingValue, NonFiniteValue
-from ..oracle import Oracle, some_axes
-from . import noise as noise_
-from .consistency import Looks
-from .noise import Noise
-from .stencil import Interval, Vector
-from .steps import against_noise, curvature_steps, longest, power_of_two, shortest
-
-FURTHEST = 512
-"""Where noise is small there is one far row, at 2 + j/1024 steps with a random j up to this: no function can have been
-made for it."""
-
-CUTS = 5
-"""Times all steps are cut by 4, at most, where shorter ones tell another story."""
-
-ALIKE = 3
-"""A table of so few different values tells nothing of noise."""
-
-WILD = 1e6
-"""A step over which f changes by so many times its size is no difference step."""
-
-__all__ = ["Interval", "Neighbourhood", "Vector", "as_scale"]
+from .._array import Array, Vector, epsilon, norm2
+from ..errors import MissingValue, NonFiniteValue
+from ..interval import Estimate, Interval
+from ..oracle import Oracle
+from ..tolerances import as_scale
+from . import consistency, estimates
+from . import steps as steps_
+from .consistency import AlongCheck, OddParts
+from .estimates import CurvatureAlong, DenseHessian, GradientRule
+from .noise import Noise, NoiseEvidence, check_noise, is_number
+from .settings import CONSISTENCY, STEPS
+from .stencil import CoordinateStencil
 
 
-@dataclass
-class Neighbourhood(Looks):
-    """f around x, measured."""
+@dataclass(frozen=True)
+class Books:
+    """What the oracle had counted at some moment."""
 
-    flat: bool = False
-    """Whether f did not change at all over the longest steps: then nothing can be said of it."""
-    began: tuple[dict[str, int], int] = field(default_factory=lambda: ({}, 0))
-    """The queries by purpose, and the rounds, when the measurement began."""
-    rough: bool = False
-    """Whether shorter steps tell another story than the steps, however short these are: then nothing can be said."""
-    _table: Vector = field(default_factory=lambda: np.zeros(0))
-    _close: Vector = field(default_factory=lambda: np.zeros(0))
-    _closer: float = 0.0
-    _unit: float = 0.0
+    by_purpose: dict[str, int] = field(default_factory=dict)
+    rounds: int = 0
 
     @classmethod
-    def measure(
-        cls,
-        f: Oracle,
-        x: Array,
-        *,
-        curvtol: float,
-        noise: float | str | None = None,
-        x_scale: Any = None,
-        gtol: float = math.inf,
-        rng: np.random.Generator,
-    ) -> Neighbourhood:
-        """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
+    def of(cls, f: Oracle) -> Books:
+        """Those of this moment."""
+        return cls(dict(f.ledger.by_purpose), f.ledger.rounds)
 
-        With noise=None rounding is assumed, and checked: a difference table that shows more, unless that fades on a
-        much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
-        changes at all are lengthened; steps longer than the structure of f are cut.
 
-        Queries: 3*d + 34, or 4*d + 25 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
-        18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
-        """
-        noise_.check_noise(noise)
-        unit = as_scale(x_scale, x)
-        look = f.tagged("check")
-        began = (dict(f.ledger.by_purpose), f.ledger.rounds)
-        f0 = look.value(x)
-        known = Noise(float(noise), "given") if isinstance(noise, int | float | np.number) else None
-        none, steps = Noise(0.0, "rounding"), np.ones(x.shape[0])
-        here = cls(f, x, unit, curvtol, f0, none, steps, gtol=gtol, began=began, _facts=None)
-        here._table = np.array([f0]) if known else noise_.table(look, x, unit, f0, rng)
-        if noise is None and here._seen_noise(None, auto=False).source == "estimated":
-            for here._closer in noise_.CLOSER:
-                here._close = noise_.table(look, x, unit, f0, rng, here._closer)
-                if len(np.unique(here._close)) > ALIKE:
-                    break
-        lost = here._settle_steps(known, rng, auto=noise == "auto")
-        here._learn_scale()
-        for cut in range(CUTS):
-            here._facts = {}
-            if here._consistent(rng, cut=cut > 0):
-                break
-            here.steps = here.steps / 4
-            here._rows.clear()
-        else:
-            here._facts = {}
-            here.rough = not here._consistent(rng, cut=True)
-            if here.rough and isinstance(lost, MissingValue):  # the steps were cut to nothing
-                raise lost
-        return here
+@dataclass(frozen=True)
+class ConsistencyReport:
+    """What the looks at other scales showed."""
 
-    def _settle_steps(
-        self, known: Noise | None, rng: np.random.Generator, *, auto: bool
-    ) -> NonFiniteValue | None:
-        """Steps that fit the noise, and a noise that fits the values seen on them.
+    constant: bool = False
+    """f did not change at all over the longest steps: then nothing can be said of it."""
+    rough: bool = False
+    """Shorter steps tell another story than the steps, however short these are: then nothing can be said."""
+    hessian_jump: float = 0.0
+    """By how much the Hessian at x may be another on one side than on both together; 0 if f is smooth."""
+    odd: OddParts | None = None
+    """The odd parts of f on shorter steps, which the gradient is held against."""
 
-        Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut,
-        and the last such error is returned.
-        """
-        stretch = np.ones(self.d)
-        lost: NonFiniteValue | None = None
-        self.noise = self._seen_noise(known, auto=auto)
-        most = power_of_two(longest(self.x, self.unit))
-        for last in (*(False for _ in range(11)), True):
-            fitting = curvature_steps(self.x, self.unit, self.noise.level, self.curvtol) / self.unit
-            self.steps = np.minimum(stretch * fitting, most)
-            self._rows.clear()
-            try:
-                self.both = against_noise(self.noise.level, self.curvtol) > epsilon(self.x) ** 0.25
-                self.far = 2.0 + (0.0 if self.both else int(rng.integers(FURTHEST + 1)) / 1024)
-                self.take_usual_rows()
-                change = np.abs(np.concatenate([*self._rows.values()]) - self.f0)
-            except NonFiniteValue as error:
-                lost = error
-                if last:
-                    raise
-                stretch /= 64
-                continue
-            wild = np.max(change.reshape(-1, self.d), axis=0) > WILD * (1 + abs(self.f0))
-            wild &= self.steps / 64 >= shortest(self.x, self.unit)
-            if np.any(wild) and not last:
-                stretch[wild] /= 64
-                continue
-            self.flat = not np.any(change) and self._still(rng)
-            if self.flat and isinstance(lost, MissingValue):  # the steps were cut to nothing
-                raise lost
-            if self.flat and np.any(self.steps < most):
-                stretch *= 16
-                continue
-            before, self.noise = self.noise, self._seen_noise(known, auto=auto)
-            if self.noise.level <= 16 * before.level:
-                break
-            stretch = np.minimum(stretch, 1.0)
-        return lost
 
-    def _seen_noise(self, known: Noise | None, *, auto: bool) -> Noise:
-        seen = np.concatenate([self._table, self._together, *self._rows.values()])
-        floor = noise_.rounding(self.x, float(np.max(np.abs(seen))), self.f.precision)
-        if known is not None:
-            return known if known.level > floor else Noise(floor, "rounding")
-        if self._rows:
-            self._unit = self._unit or self._plateau(seen, floor)
-        if self._unit:
-            return Noise(self._unit, "rounding")
-        table = self._table_noise
-        if table is not None and noise_.SAFETY * table > (floor if auto else 4 * floor) and not self._fades(table):
-            return Noise(noise_.SAFETY * table, "estimated")
-        return Noise(floor, "rounding")
+@dataclass(frozen=True)
+class LocalModel:
+    """f around x, measured: its value, noise, steps, gradient, diagonal, and whether they hold on shorter steps."""
+
+    stencil: CoordinateStencil
+    noise: Noise
+    rule: GradientRule
+    gradient: Estimate[Vector]
+    """The gradient, and a bound on the norm of its error."""
+    report: ConsistencyReport = ConsistencyReport()
+    began: Books = field(default_factory=Books)
+    """The oracle's books when the measurement began."""
+
+    # What is measured
+
+    @property
+    def f(self) -> Oracle:
+        """The oracle."""
+        return self.stencil.f
+
+    @property
+    def x(self) -> Array:
+        """The point."""
+        return self.stencil.x
+
+    @property
+    def unit(self) -> Vector:
+        """The scale of the variables."""
+        return self.stencil.unit
+
+    @property
+    def d(self) -> int:
+        """The dimension."""
+        return self.stencil.d
+
+    @property
+    def f0(self) -> float:
+        """f(x)."""
+        return self.stencil.f0
+
+    @property
+    def steps(self) -> Vector:
+        """The difference steps of the coordinates."""
+        return self.stencil.steps
+
+    @property
+    def curvtol(self) -> float:
+        """The curvature tolerance that the steps are for."""
+        return self.rule.curvtol
+
+    @property
+    def gradient_norm(self) -> Interval:
+        """An interval that holds the norm of the gradient."""
+        size, error = norm2(self.gradient.value), self.gradient.error
+        return Interval(max(0.0, size - error), size + error)
 
     @cached_property
-    def _table_noise(self) -> float | None:
-        """What the table alone says."""
-        return noise_.table_estimate(self._table)
+    def diagonal(self) -> Estimate[Vector]:
+        """The diagonal of the Hessian, and a bound on the error of each entry."""
+        return estimates.diagonal(self.stencil, self.noise)
 
-    def _fades(self, noise: float) -> bool:
-        """Whether values much closer together vary as smoothly as rounding lets them: the noise is structure of f."""
-        if len(np.unique(self._close)) < 2:  # not looked at, or given in steps of its own
-            return False
-        if noise <= 4 * noise_.rounding_of_x(self.x, self.unit, self._table):
-            return False
-        seen = noise_.table_estimate(self._close)
-        floor = noise_.rounding(self.x, float(np.max(np.abs(self._close))), self.f.precision)
-        floor += noise_.rounding_of_x(self.x, self.unit, self._close, self._closer)
-        # Rounding falls with the square of the distance at most, where f does.
-        return seen is None or noise_.SAFETY * seen <= max(4 * floor, self._closer**3 * noise)
+    @cached_property
+    def third_derivative(self) -> float:
+        """The largest third derivative along a coordinate."""
+        return estimates.third_derivative(self.stencil)
 
-    def _plateau(self, seen: Vector, floor: float) -> float:
-        """The unit in which f is given, if that is well above its rounding; else 0.
+    # What can be asked further
 
-        Ten values along a line differ, unless f is given in steps; then the least change seen is such a step. And
-        values that are all multiples of one change are: a table alone may be a parabola, and rows a few multiples of
-        one curvature, but not both together.
+    def sharpened(self) -> LocalModel:
+        """The same with the gradient on steps that balance noise and truncation, whatever the tolerance.
+
+        Queries: those of `estimates.gradient`
         """
-        steps = np.diff(self._table)
-        if len(np.unique(self._table)) > 3:
-            large, unit = np.abs(steps[steps != 0]), noise_.quantum(seen, floor) or 0.0
-            if len(large) < len(steps) and np.min(large) > 8 * floor:  # neighbours that agree to the bit: a staircase
-                return max(float(np.min(large)), unit)
-            return unit
-        change = np.abs(seen - self.f0)
-        change = change[change > 8 * floor]
-        # Rounding explains a flat table if even a parabola through the rows would not show in it.
-        shown = (noise_.TABLE_POINTS * noise_.SPACING * epsilon(self.x) ** 0.25 / float(np.max(self.steps))) ** 2
-        return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > 8 * floor else 0.0
+        rule = replace(self.rule, gtol=norm2(self.gradient.value))
+        g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
+        return replace(self, rule=rule, gradient=g)
 
-    def _learn_scale(self) -> None:
-        """Cut the step of every coordinate whose second differences disagree at two steps.
+    def curvature_along(self, v: Vector) -> CurvatureAlong:
+        """The curvature along the unit vector v.
 
-        A coordinate on a shorter scale than its step shows truncation; cutting by 4 divides it by 16 and
-        multiplies the noise by 16, which is done only while noise stays small beside what is measured. Where
-        they disagree as much however short the step is, the curvature jumps at x.
+        Queries: 4, and 2 more for each time the step is cut
         """
-        before = np.full(self.d, np.inf)
-        for last in (*(False for _ in range(8)), True):
-            reference = np.abs(self.second_differences()) + self.curvtol * self.steps**2
-            room, uneven = 64 * self.noise.level <= 0.003 * reference, self.uneven()
-            far = uneven > 0.05 * reference + 8 * self.noise.level
-            which = np.flatnonzero(far & room)
-            if last or len(which) == 0:
-                jumps = (uneven / self.steps**2)[far & (uneven > 0.5 * before * reference)]
-                all_jumps = (self.far + 1) / 3 * float(np.sum(jumps))  # they may be parts of one
-                self.jumps = 0.0 if self.both else all_jumps, 0.0  # symmetric differences show none
-                return
-            before[which] = (uneven / reference)[which]
-            self.steps[which] /= 4
-            stencils = [some_axes(self.x, like(k * self.steps * self.unit, self.x), which) for k in self._rows]
-            values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
-            for row, part in zip(self._rows.values(), np.split(values, len(stencils)), strict=True):
-                row[which] = part
+        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v)
+
+    def third_derivative_along(self, v: Vector) -> float:
+        """The size of the third derivative along the unit vector v.
+
+        Queries: 4
+        """
+        return estimates.third_derivative_along(self.stencil, v)
+
+    def check_along(self, vectors: Vector, factor: float = 1.0, order: int = 2) -> AlongCheck:
+        """Whether f is the same function on much shorter steps along these columns.
+
+        Queries: 8*m for m columns
+        """
+        return consistency.check_along(self.stencil, self.noise, self.curvtol, vectors, factor, order)
+
+    def dense_hessian(self, order: int = 2, factor: float = 1.0) -> DenseHessian:
+        """All second differences.
+
+        Queries: those of `estimates.dense_hessian`
+        """
+        return estimates.dense_hessian(self.stencil, self.noise, order, factor)
+
+    def values(self, displacements: Vector, purpose: str) -> Vector:
+        """f at x plus each of these displacements, the rows of a matrix.
+
+        Queries: 1 for each of them
+        """
+        return self.stencil.values(displacements, purpose)
+
+    def along(self, v: Vector, lengths: Sequence[float] | Vector, purpose: str) -> Vector:
+        """f(x + t v) for each of these lengths t.
+
+        Queries: 1 for each of them
+        """
+        return self.stencil.along(v, lengths, purpose)
 
 
-def as_scale(x_scale: Any, x: Array) -> Vector:
-    """`x_scale` as a positive vector; ones by default."""
-    if x_scale is None:
-        return np.ones(x.shape[0])
-    try:
-        scale = np.broadcast_to(np.asarray(to_numpy(x_scale), dtype=np.float64), x.shape).copy()
-    except (TypeError, ValueError):
-        raise InvalidSetting(
-            f"x_scale={x_scale!r:.60} must be a positive number, or one for each of the {x.shape[0]} variables"
-        ) from None
-    fine = (scale >= 1e-100) & (scale <= 1e100)
-    if not np.all(fine):
-        bad = int(np.flatnonzero(~fine)[0])
-        raise InvalidSetting(
-            f"x_scale must be positive and finite, between 1e-100 and 1e100, but x_scale[{bad}] = {scale[bad]}"
+def measure(
+    f: Oracle,
+    x: Array,
+    *,
+    curvtol: float,
+    gtol: float = math.inf,
+    rho: float | None = None,
+    noise: float | str | None = None,
+    x_scale: Any = None,
+    rng: np.random.Generator,
+) -> LocalModel:
+    """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
+
+    With noise=None rounding is assumed, and checked: a difference table that shows more, unless that fades on a
+    much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
+    changes at all are lengthened; steps longer than the structure of f are cut.
+
+    Queries: 3*d + 34, or 4*d + 25 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
+    18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
+    """
+    check_noise(noise)
+    unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
+    f0 = look.value(x)
+    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
+    given = Noise(float(noise), "given") if is_number(noise) else None  # type: ignore[arg-type]
+    start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]))
+    fitted = _fit_to_noise(start, evidence, given, curvtol, rng, trust_table=noise == "auto")
+    stencil, jump = _fit_to_scale(fitted.stencil, fitted.noise, curvtol)
+    rule = GradientRule(curvtol, gtol, rho)
+    found = _fit_to_shorter(stencil, fitted.noise, rule, rng)
+    if found.report.rough and isinstance(fitted.lost, MissingValue):  # the steps were cut to nothing
+        raise fitted.lost
+    report = replace(
+        found.report, constant=fitted.constant, hessian_jump=max(jump, found.report.hessian_jump)
+    )
+    return replace(found, report=report, began=began)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A stencil whose steps fit the noise, the noise, whether f is constant over it, and the last point where f was not
+    finite."""
+
+    stencil: CoordinateStencil
+    noise: Noise
+    constant: bool = False
+    lost: NonFiniteValue | None = None
+
+
+def _fit_to_noise(
+    start: CoordinateStencil,
+    evidence: NoiseEvidence,
+    given: Noise | None,
+    curvtol: float,
+    rng: np.random.Generator,
+    *,
+    trust_table: bool,
+) -> _Fitted:
+    """Steps that fit the noise, and a noise that fits the values seen on them.
+
+    Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
+    """
+    x, unit, d, precision = start.x, start.unit, start.d, start.f.precision
+    noise = evidence.noise(x, unit, precision, known=given, trust_table=trust_table)
+    stretch, together, lost = np.ones(d), np.zeros(0), None
+    most = steps_.power_of_two(steps_.longest(x, unit))
+    for attempt in range(STEPS.rounds):
+        last = attempt == STEPS.rounds - 1
+        fitting = steps_.curvature_steps(x, unit, noise.level, curvtol) / unit
+        symmetric = steps_.against_noise(noise.level, curvtol) > epsilon(x) ** 0.25
+        far = 2.0 if symmetric else 2.0 + int(rng.integers(STEPS.furthest + 1)) / 1024
+        fresh: Any = {"_rows": {}, "_pairs": {}, "_finer": {}}
+        stencil = replace(start, steps=np.minimum(stretch * fitting, most), far=far, symmetric=symmetric, **fresh)
+        try:
+            stencil.take_rows(*stencil.usual)
+        except NonFiniteValue as error:
+            lost = error
+            if last:
+                raise
+            stretch /= STEPS.lost
+            continue
+        wild = _wild(stencil)
+        if np.any(wild) and not last:
+            stretch[wild] /= STEPS.lost
+            continue
+        constant = not np.any(stencil.known != start.f0)
+        if constant:
+            constant, together = consistency.locally_constant(stencil, rng)
+        if constant and isinstance(lost, MissingValue):  # the steps were cut to nothing
+            raise lost
+        if constant and np.any(stencil.steps < most):
+            stretch *= STEPS.lengthen
+            continue
+        before, seen = noise, np.concatenate([together, stencil.known])
+        noise = evidence.noise(
+            x, unit, stencil.f.precision, known=given or (before if before.unit else None), rows=seen,
+            longest=float(np.max(stencil.steps)), trust_table=trust_table,
         )
-    return scale
+        if noise.level <= 16 * before.level:
+            break
+        stretch = np.minimum(stretch, 1.0)
+    return _Fitted(stencil, noise, constant, lost)
+
+
+def _wild(stencil: CoordinateStencil) -> Any:
+    """The coordinates over whose steps f changes out of all proportion, and whose steps can still be cut."""
+    change = np.max(np.abs(stencil.known - stencil.f0).reshape(-1, stencil.d), axis=0)
+    room = stencil.steps / STEPS.lost >= steps_.shortest(stencil.x, stencil.unit)
+    return (change > STEPS.wild * (1 + abs(stencil.f0))) & room
+
+
+def _fit_to_scale(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> tuple[CoordinateStencil, float]:
+    """Cut the step of every coordinate whose second differences disagree at two steps; and a jump of the Hessian at x.
+
+    A coordinate on a shorter scale than its step shows truncation; cutting by 4 divides it by 16 and multiplies the
+    noise by 16, which is done only while noise stays small beside what is measured. Where they disagree as much however
+    short the step is, the curvature jumps at x.
+
+    Queries: 3 for each coordinate and cut (4 if far rows are taken on both sides)
+    """
+    before = np.full(stencil.d, np.inf)
+    for _ in range(STEPS.cuts):
+        size, clear, change = _disagreement(stencil, noise, curvtol)
+        which = np.flatnonzero(clear & (64 * noise.level <= STEPS.noise_room * size))
+        if len(which) == 0:
+            break
+        before[which] = (change / size)[which]
+        stencil = stencil.with_cut_steps(which, STEPS.cut)
+    size, clear, _ = _disagreement(stencil, noise, curvtol)
+    return stencil, consistency.diagonal_jump(stencil, clear, before * size)
+
+
+def _disagreement(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> tuple[Vector, Any, Vector]:
+    """The size of second differences, whether they change clearly at another step, and by how much."""
+    size = np.abs(stencil.second_differences()) + curvtol * stencil.steps**2
+    change = stencil.second_changes
+    return size, change > STEPS.uneven * size + 8 * noise.level, change
+
+
+def _fit_to_shorter(
+    stencil: CoordinateStencil, noise: Noise, rule: GradientRule, rng: np.random.Generator
+) -> LocalModel:
+    """Cut all steps as long as much shorter ones tell another story; what is then seen."""
+    for cut in range(CONSISTENCY.cuts + 1):
+        g = estimates.gradient(stencil, noise, rule)
+        curvatures = estimates.diagonal(stencil, noise).value
+        check = consistency.check_scales(stencil, noise, rule.curvtol, g, curvatures, rng, cut=cut > 0)
+        if check.consistent or cut == CONSISTENCY.cuts:
+            break
+        stencil = stencil.on_steps(stencil.steps / STEPS.cut)
+    if check.odd is not None:
+        g = estimates.gradient(stencil, noise, rule, check.odd)
+    report = ConsistencyReport(False, not check.consistent, check.hessian_jump, check.odd)
+    return LocalModel(stencil, noise, rule, g, report)

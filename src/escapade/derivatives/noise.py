@@ -1,4 +1,4 @@
-"""How wrong a function value can be: rounding, a given standard deviation, or a measured one."""
+"""How wrong a function value can be: rounding, a unit in which values are given, a standard deviation."""
 
 from __future__ import annotations
 
@@ -8,34 +8,14 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._array import Array, epsilon, like, limits, to_numpy
+from .._array import Array, Vector, epsilon, like, limits, to_numpy
 from .._random import sphere
 from ..errors import InvalidSetting
 from ..oracle import Oracle, points
+from .settings import NOISE
 
 NoiseSource = Literal["rounding", "given", "estimated"]
-
-TABLE_POINTS = 9
-"""Values in a difference table, besides f(x)."""
-
-SPACING = 0.1837
-"""Their spacing in units of the usual second-difference step; no simple fraction, so that no grid is met twice."""
-
-TOLD = 4
-"""So many differences that are multiples of the least one tell that values have a unit."""
-
-MOST_PLACES = 12
-"""Decimals, or digits after the first, that values may have been printed with."""
-
-CLOSER = (1e-3, 1 / 32)
-"""Values this much closer together show the same noise, but not the same structure of f; the second where the first are
-all alike, which smooth ones so close together are if f is large."""
-
-SAFETY = 1.5
-"""A standard deviation measured from so few values is trusted only when multiplied by this."""
-
 
 @dataclass(frozen=True)
 class Noise:
@@ -46,6 +26,8 @@ class Noise:
 
     level: float
     source: NoiseSource
+    unit: float = 0.0
+    """The unit in which values are given, where that is larger than their rounding; else 0."""
 
     def norm(self, count: int, common: float = 0.0) -> float:
         """A bound on the norm of `count` errors, and of `common` (in root-mean-square) shared by all of them.
@@ -55,7 +37,7 @@ class Noise:
         """
         if self.source == "rounding":
             return self.level * math.sqrt(count) * (1 + common)
-        return self.level * (math.sqrt(count) + 4 + 4 * common * math.sqrt(count))
+        return self.level * (math.sqrt(count) + NOISE.deviations * (1 + common * math.sqrt(count)))
 
 
 def check_noise(noise: float | str | None) -> None:
@@ -74,7 +56,7 @@ def rounding(x: Array, magnitude: float, precision: float = 0.0) -> float:
     return max(eps * magnitude, precision * magnitude, least)
 
 
-def quantum(values: NDArray[np.float64], floor: float) -> float | None:
+def quantum(values: Vector, floor: float) -> float | None:
     """The unit in which these values are given, if there is one well above `floor`.
 
     A function that rounds its result, prints it, or passes it through a shorter float, shows that unit and not a noise.
@@ -83,42 +65,42 @@ def quantum(values: NDArray[np.float64], floor: float) -> float | None:
     return _printed(several, floor) or _divisor(np.diff(several), floor)
 
 
-def _printed(values: NDArray[np.float64], floor: float) -> float | None:
+def _printed(values: Vector, floor: float) -> float | None:
     """The last place of values that are all floats of 32 bits, or all have a few decimals, or a few digits."""
-    if len(values) <= TOLD:
+    if len(values) <= NOISE.told:
         return None
     top, numbers = float(np.max(np.abs(values))), values.tolist()
     with np.errstate(over="ignore"):
-        if top * 2.0**-23 > 8 * floor and np.array_equal(values.astype(np.float32), values):
+        if top * 2.0**-23 > NOISE.clear * floor and np.array_equal(values.astype(np.float32), values):
             return top * 2.0**-23
     tens = math.floor(math.log10(top)) + 1
     decimals, digits = _places("f", numbers), _places("e", numbers)
     unit = max(0.0 if decimals is None else 10.0**-decimals, 0.0 if digits is None else 10.0 ** (tens - digits - 1))
-    return unit if unit > 8 * floor else None
+    return unit if unit > NOISE.clear * floor else None
 
 
 def _places(kind: str, numbers: list[float]) -> int | None:
     """The places after the point with which all these numbers may have been printed; None if those are many."""
-    if float(format(numbers[len(numbers) // 2], f".{MOST_PLACES}{kind}")) != numbers[len(numbers) // 2]:
+    if float(format(numbers[len(numbers) // 2], f".{NOISE.places}{kind}")) != numbers[len(numbers) // 2]:
         return None  # most numbers have more, and one tells
-    some = range(MOST_PLACES + 1)
+    some = range(NOISE.places + 1)
     return next((k for k in some if all(float(format(v, f".{k}{kind}")) == v for v in numbers)), None)
 
 
-def _divisor(gaps: NDArray[np.float64], floor: float) -> float | None:
+def _divisor(gaps: Vector, floor: float) -> float | None:
     """The number of which all gaps are multiples, if that is well above `floor`, and they are enough to tell."""
-    gaps = gaps[gaps > 8 * floor]
+    gaps = gaps[gaps > NOISE.clear * floor]
     if len(gaps) < 3:
         return None
     for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
         count = part * gaps / np.min(gaps)
         count = count[count < 1e4]
-        if len(count) > TOLD and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
+        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
             return float(np.min(gaps))
     return None
 
 
-def table_estimate(values: NDArray[np.float64]) -> float | None:
+def table_estimate(values: Vector) -> float | None:
     """The noise level of equally spaced values, from their difference table; None if it does not settle.
 
     The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
@@ -131,31 +113,133 @@ def table_estimate(values: NDArray[np.float64]) -> float | None:
         mixed.append(min(row) < 0 < max(row))
     for k in range(len(sigma) - 2):
         window = sigma[k : k + 3]
-        if min(window) > 0 and max(window) <= 4 * min(window) and mixed[k]:
+        if min(window) > 0 and max(window) <= NOISE.agree * min(window) and mixed[k]:
             return sigma[k]
     return None
 
 
 def spacing(x: Array) -> float:
     """The distance between the values of a table."""
-    return float(SPACING * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(to_numpy(x))))) ** 0.5)
+    return float(NOISE.spacing * epsilon(x) ** 0.25 * max(1.0, float(np.max(np.abs(to_numpy(x))))) ** 0.5)
 
 
-def rounding_of_x(x: Array, unit: NDArray[np.float64], values: NDArray[np.float64], part: float = 1.0) -> float:
+def rounding_of_x(x: Array, unit: Vector, values: Vector, part: float = 1.0) -> float:
     """What the rounding of points does to the values of a table, as steep as that is."""
     slope = float(np.max(np.abs(np.diff(values)))) / (part * spacing(x))
     return slope * epsilon(x) * float(np.linalg.norm(to_numpy(x) / unit))
 
 
 def table(
-    f: Oracle, x: Array, unit: NDArray[np.float64], f0: float, rng: np.random.Generator, part: float = 1.0
-) -> NDArray[np.float64]:
+    f: Oracle, x: Array, unit: Vector, f0: float, rng: np.random.Generator, part: float = 1.0
+) -> Vector:
     """f(x) and equally spaced values along a random line through x, for `table_estimate`; `part` of the usual distance
     apart.
 
     Queries: 9
     """
     ray = sphere(rng, x) * like(unit, x)
-    t = like(part * spacing(x) * np.arange(1, TABLE_POINTS + 1), x)
+    t = like(part * spacing(x) * np.arange(1, NOISE.points + 1), x)
     values = f(points(x[None, :] + t[:, None] * ray[None, :]))
     return np.concatenate([[f0], values])
+
+
+@dataclass(frozen=True)
+class NoiseEvidence:
+    """The values by which the noise around a point is judged, besides those of difference rows."""
+
+    table: Vector
+    """Equally spaced values along a line, f(x) first; f(x) alone where the noise was given."""
+    close: Vector
+    """Values much closer together, where the table shows noise; else empty."""
+    close_part: float = 1.0
+    """Their distance, beside that of the table."""
+
+    @classmethod
+    def gather(
+        cls,
+        f: Oracle,
+        x: Array,
+        unit: Vector,
+        f0: float,
+        rng: np.random.Generator,
+        *,
+        noise: float | str | None,
+    ) -> NoiseEvidence:
+        """Ask for them, unless the noise is given as a number.
+
+        Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None
+        """
+        if is_number(noise):
+            return cls(np.array([f0]), np.zeros(0))
+        first = cls(table(f, x, unit, f0, rng), np.zeros(0))
+        if noise == "auto" or first.noise(x, unit, f.precision).source != "estimated":
+            return first
+        found = first
+        for part in NOISE.close:
+            found = cls(first.table, table(f, x, unit, f0, rng, part), part)
+            if len(np.unique(found.close)) > NOISE.alike:
+                break
+        return found
+
+    def noise(
+        self,
+        x: Array,
+        unit: Vector,
+        precision: float,
+        *,
+        known: Noise | None = None,
+        rows: Vector | None = None,
+        longest: float = 0.0,
+        trust_table: bool = False,
+    ) -> Noise:
+        """The noise that these values, and those of difference rows with steps up to `longest`, show.
+
+        A larger unit of values is believed at once; a table that shows noise unless the close values vary smoothly, or
+        in any case if it is to be trusted (noise="auto").
+        """
+        seen = self.table if rows is None else np.concatenate([self.table, rows])
+        floor = rounding(x, float(np.max(np.abs(seen))), precision)
+        if known is not None and (known.source != "rounding" or known.unit):
+            return known if known.unit or known.level > floor else Noise(floor, "rounding")
+        unit_of_f = 0.0 if rows is None else self._unit_of_values(seen, floor, epsilon(x), longest)
+        if unit_of_f:
+            return Noise(unit_of_f, "rounding", unit_of_f)
+        level = table_estimate(self.table)
+        clear = floor if trust_table else NOISE.heard * floor
+        if level is not None and NOISE.safety * level > clear and not self._is_structure(level, x, unit, precision):
+            return Noise(NOISE.safety * level, "estimated")
+        return Noise(floor, "rounding")
+
+    def _is_structure(self, level: float, x: Array, unit: Vector, precision: float) -> bool:
+        """Whether the close values vary as smoothly as rounding lets them: what seemed noise is structure of f."""
+        if len(np.unique(self.close)) < 2 or level <= 4 * rounding_of_x(x, unit, self.table):
+            return False
+        seen = table_estimate(self.close)
+        floor = rounding(x, float(np.max(np.abs(self.close))), precision)
+        floor += rounding_of_x(x, unit, self.close, self.close_part)
+        # Rounding falls with the square of the distance at most, where f does.
+        return seen is None or NOISE.safety * seen <= max(NOISE.heard * floor, self.close_part**3 * level)
+
+    def _unit_of_values(self, seen: Vector, floor: float, eps: float, longest: float) -> float:
+        """The unit in which f is given, if that is well above its rounding; else 0.
+
+        Ten values along a line differ, unless f is given in steps; then the least change seen is such a step. And
+        values that are all multiples of one change are: a table alone may be a parabola, and rows a few multiples of
+        one curvature, but not both together.
+        """
+        steps, clear = np.diff(self.table), NOISE.clear * floor
+        if len(np.unique(self.table)) > NOISE.alike:
+            large, unit = np.abs(steps[steps != 0]), quantum(seen, floor) or 0.0
+            if len(large) < len(steps) and np.min(large) > clear:  # neighbours that agree to the bit: a staircase
+                return max(float(np.min(large)), unit)
+            return unit
+        change = np.abs(seen - self.table[0])
+        change = change[change > clear]
+        # Rounding explains a flat table if even a parabola through the rows would not show in it.
+        shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
+        return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0
+
+
+def is_number(noise: float | str | None) -> bool:
+    """Whether the noise was given as a standard deviation."""
+    return isinstance(noise, int | float | np.number)

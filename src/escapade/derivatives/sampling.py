@@ -13,36 +13,22 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from .._array import Array, epsilon, like, to_numpy
+from .._array import Array, Vector, epsilon, like, to_numpy
+from ..interval import Interval
 from ..oracle import Batch, Oracle, axes, central, point
-from .measure import Interval, Vector, as_scale
-from .noise import rounding
+from ..tolerances import as_scale
+from .noise import is_number, rounding
+from .settings import SAMPLING
 from .steps import curvature_steps, gradient_steps
-
-RARE = 0.02
-"""Samples are looked at in such numbers that one kind in fifty is seen, but for the failure probability. What is rarer
-is not, unless the whole sum is taken."""
-
-WHOLE = 2048
-"""A sum of at most so many samples is taken whole, and nothing about samples needs to be trusted."""
-
-VARIANCE_SAFETY = 1.5
-"""A variance learnt from a pilot is multiplied by this."""
-
-GLANCE = 32
-"""Samples in a batch that only steps are judged by."""
-
-GROUPS = 16
-"""Group means behind a confidence interval."""
 
 
 def pilot_size(failure: float) -> int:
     """Samples to look at one by one before a variance is believed."""
-    return math.ceil(math.log(2 / failure) / RARE)
+    return math.ceil(math.log(2 / failure) / SAMPLING.rare)
 
 
 @dataclass
-class SampledNeighbourhood:
+class SampledModel:
     """A sampled function around a point, with steps for differences on any batch."""
 
     f: Oracle
@@ -65,27 +51,27 @@ class SampledNeighbourhood:
         x_scale: Any,
         rng: np.random.Generator,
         noise: float | str | None = None,
-    ) -> SampledNeighbourhood:
+    ) -> SampledModel:
         """Steps short enough that a product on a small batch does not change when they are doubled.
 
         Queries: 32, and (8*d + 6) * 32 once and for each time the steps are cut
         """
         unit = as_scale(x_scale, x)
-        pilot = f.draw(GLANCE, rng)
+        pilot = f.draw(SAMPLING.glance, rng)
         f0 = f.tagged("check").on(pilot).value(x)
         level = rounding(x, abs(f0), f.precision)
-        if isinstance(noise, int | float | np.number):
-            level = max(level, 3 * float(noise))
+        if is_number(noise):
+            level = max(level, 3 * float(noise))  # type: ignore[arg-type]
         steps = curvature_steps(x, unit, level, delta) / unit
-        here = cls(f, x, unit, delta, steps, float(np.median(steps)) * min(math.sqrt(x.shape[0]), 8.0), level)
-        q = rng.standard_normal(here.d)
+        local = cls(f, x, unit, delta, steps, float(np.median(steps)) * min(math.sqrt(x.shape[0]), 8.0), level)
+        q = rng.standard_normal(local.d)
         q /= np.linalg.norm(q)
         for _ in range(8):
-            truncation, noise = here.truncation(pilot, q), 4 * here.rounding_of_products()
-            here.blur = truncation + noise
-            if truncation <= delta / 16 or not here.shorten():
+            truncation, noise = local.truncation(pilot, q), 4 * local.rounding_of_products()
+            local.blur = truncation + noise
+            if truncation <= delta / 16 or not local.shorten():
                 break
-        return here
+        return local
 
     def shorten(self) -> bool:
         """Halve the steps, unless rounding would then be felt."""
@@ -139,9 +125,9 @@ class SampledNeighbourhood:
 
         Queries: 3 per sample, and 192 to measure truncation
         """
-        size, f = 4 * GROUPS, self.f
+        size, f = 4 * SAMPLING.groups, self.f
         h = 1.4 * self.reach  # not the step of any product
-        pilot = f.draw(GLANCE, rng)
+        pilot = f.draw(SAMPLING.glance, rng)
         error = abs(self._second_difference(pilot, v, 2 * h) - self._second_difference(pilot, v, h))
         error += 8 * self.level / h**2
         for attempt in range(1, 20):
@@ -151,10 +137,11 @@ class SampledNeighbourhood:
                 mean, width = self._second_difference(f.everything(), v, h), 0.0
             else:
                 ids = rng.permutation(f.draw(size, rng).ids)
-                groups = [Batch(part) for part in np.array_split(ids, GROUPS)]
+                groups = [Batch(part) for part in np.array_split(ids, SAMPLING.groups)]
                 means = np.array([self._second_difference(group, v, h) for group in groups])
                 mean = float(means.mean())
-                width = float(stdtrit(GROUPS - 1, 1 - spent / 2) * means.std(ddof=1)) / math.sqrt(GROUPS)
+                t = float(stdtrit(SAMPLING.groups - 1, 1 - spent / 2))
+                width = t * float(means.std(ddof=1)) / math.sqrt(SAMPLING.groups)
             width += error
             seen = Interval(mean - width, mean + width)
             clear = seen.upper <= -self.delta / 2 or seen.lower > -self.delta / 2
@@ -179,8 +166,8 @@ class SampledNeighbourhood:
         away = images - images.mean(axis=0)
         square = np.sum(away**2, axis=1)
         n = len(images)
-        variance = VARIANCE_SAFETY * self.d * float(np.sum(square)) / max(1, n - 1)
-        top = VARIANCE_SAFETY * math.sqrt(self.d * float(np.max(square)))
+        variance = SAMPLING.variance_safety * self.d * float(np.sum(square)) / max(1, n - 1)
+        top = SAMPLING.variance_safety * math.sqrt(self.d * float(np.max(square)))
         return variance, top
 
 
@@ -219,15 +206,15 @@ def sampled_gradient(
     pilot = f.draw(pilot_size(failure), rng).ids
     f0 = f.on(Batch(pilot)).value(x)
     level = rounding(x, abs(f0), f.precision)
-    if isinstance(noise, int | float | np.number):
-        level = max(level, 3 * float(noise))
+    if is_number(noise):
+        level = max(level, 3 * float(noise))  # type: ignore[arg-type]
     h = gradient_steps(x, unit, level)
     spread = np.stack([_gradient(f.on(Batch(np.array([i]))), x, h) * unit for i in pilot])
-    sigma2 = VARIANCE_SAFETY * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
+    sigma2 = SAMPLING.variance_safety * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     m = math.ceil(math.log(1 / failure) / math.log(1 / 0.67)) | 1
     size = max(len(pilot), math.ceil(128 * sigma2 / gtol**2))
     blur = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
-    if isinstance(f.samples, int) and (f.samples <= WHOLE or m * size >= f.samples):
+    if isinstance(f.samples, int) and (f.samples <= SAMPLING.whole or m * size >= f.samples):
         g = _gradient(f.on(f.everything()), x, h) * unit
         truncation = float(np.linalg.norm(_gradient(f.on(f.everything()), x, 2 * h) * unit - g))
         norms, width = [float(np.linalg.norm(g))], truncation + blur

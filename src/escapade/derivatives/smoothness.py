@@ -14,9 +14,7 @@ from .._array import Array, epsilon, like, norm
 from .._random import spheres
 from ..oracle import Oracle, Stencil, points
 from .noise import rounding
-
-LINES, LEVELS, ZOOM = 3, 9, 3
-"""Lines through x that are looked at, and how often and how far the roughest spot on them is magnified."""
+from .settings import SMOOTHNESS
 
 Roughness = Literal["smooth", "curvature", "slope", "jump", "noise", "flat"]
 """What jumps: nothing, the second derivative, the first, f, f everywhere; or f does not change at all."""
@@ -32,26 +30,27 @@ def roughest(
 
     Queries: 27, and 9 for each of up to 9 magnifications
     """
-    rays = spheres(rng, x, LINES) * like(unit, x)[None, :]
+    rays = spheres(rng, x, SMOOTHNESS.lines) * like(unit, x)[None, :]
     grid = np.arange(-4.0, 5.0)
     h, centre = reach / 4, 0.0
-    table = f(reduce(add, [_line(x, rays[k, :], h * grid) for k in range(LINES)])).reshape(LINES, -1)
+    lines = [_line(x, rays[k, :], h * grid) for k in range(SMOOTHNESS.lines)]
+    table = f(reduce(add, lines)).reshape(SMOOTHNESS.lines, -1)
     if np.ptp(table) == 0:
         return "flat", 0.0
     line = int(np.argmax(np.max(np.abs(np.diff(table, 3)), axis=1)))
     values, sizes, change = table[line], list[float](), np.zeros(1)
-    for _ in range(LEVELS):
+    for _ in range(SMOOTHNESS.levels):
         third, first = np.abs(np.diff(values, 3)), np.abs(np.diff(values))
         blur = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
         if third.max() <= 20 * (level + blur):
             break
         sizes.append(float(third.max()))
-        centre, h, change = centre + h * (int(third.argmax()) - 2.5), h / ZOOM, first
+        centre, h, change = centre + h * (int(third.argmax()) - 2.5), h / SMOOTHNESS.zoom, first
         values = f(_line(x, rays[line, :], centre + h * grid))
     falls = min(4, len(sizes) - 1)
     if falls < 2:
         return "smooth", 0.0  # as far as the noise lets one see
-    order = math.log(sizes[-1 - falls] / sizes[-1], ZOOM) / falls
+    order = math.log(sizes[-1 - falls] / sizes[-1], SMOOTHNESS.zoom) / falls
     if order > 1.6:  # 2 and 3 are told apart only from five steps
         return ("curvature" if order < 2.4 and falls == 4 else "smooth"), abs(centre)
     if order > 0.5:

@@ -10,29 +10,15 @@ Steps are rounded to powers of two, so that x + h and x - h are exact (but for a
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._array import Array, epsilon, largest, to_numpy
+from .._array import Array, Vector, epsilon, largest, to_numpy
 from ..errors import BelowPrecision
+from .settings import CONSISTENCY, STEPS
 
-CURVATURE_SHARE = 1e-3
-"""Second differences are stepped so that noise stays below this share of the curvature tolerance."""
-
-LONGEST = 0.25
-"""No difference step is longer than this, in the unit of the variables, unless x asks for it to be resolved at all."""
-
-
-RESOLVED = 1024
-"""No difference step is shorter than this many units in the last place of the coordinate."""
-
-TRUNCATION_SAFETY = 2.5
-"""What a difference moves when its step is doubled is its error if the Hessian is Lipschitz and no more, and three
-times its error if f is smooth; for a Hessian that is only Hölder of order 1/2 it must be multiplied by this."""
-
-
-EXPONENT = 0x7FF0000000000000
+_EXPONENT = 0x7FF0000000000000
 """The bits of a positive double that are its exponent."""
 
 
@@ -72,16 +58,16 @@ def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
 
 
 def gradient_steps(
-    x: Array, unit: float | NDArray[np.float64], eta: float, most: float | NDArray[np.float64] = math.inf
-) -> NDArray[np.float64]:
+    x: Array, unit: float | Vector, eta: float, most: float | Vector = math.inf
+) -> Vector:
     """Steps of central first differences, per coordinate, in the units of x; `most` at most."""
     h = _resolved(max(epsilon(x) ** (1 / 3), central_step(eta)), x, unit)
     return power_of_two(np.minimum(h * unit, most))
 
 
 def curvature_steps(
-    x: Array, unit: NDArray[np.float64], eta: float, curvtol: float
-) -> NDArray[np.float64]:
+    x: Array, unit: Vector, eta: float, curvtol: float
+) -> Vector:
     """Steps of second differences, per coordinate, in the units of x.
 
     They start at eps^(1/4), grow as sqrt(noise / tolerance) once that is larger, and never fall below what
@@ -93,36 +79,36 @@ def curvature_steps(
 
 def against_noise(eta: float, curvtol: float) -> float:
     """The shortest step of a second difference that keeps noise below its share of the curvature tolerance."""
-    return math.sqrt(4 * eta / (CURVATURE_SHARE * curvtol))
+    return math.sqrt(4 * eta / (STEPS.noise_share * curvtol))
 
 
-def longest(x: Array, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+def longest(x: Array, unit: Vector) -> Vector:
     """The longest steps that may be taken, per coordinate, in units of `unit`.
 
     They do not grow with |x|: a feature of size one far from the origin would be stepped over.
     """
-    return np.maximum(LONGEST, 4 * shortest(x, unit))
+    return np.maximum(STEPS.longest, 4 * shortest(x, unit))
 
 
-def shortest(x: Array, unit: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def shortest(x: Array, unit: float | Vector) -> Vector:
     """The shortest steps that x resolves, per coordinate, in units of `unit`."""
-    least: NDArray[np.float64] = RESOLVED * epsilon(x) * np.abs(to_numpy(x).astype(np.float64, copy=False)) / unit
+    least: Vector = STEPS.resolved * epsilon(x) * np.abs(to_numpy(x).astype(np.float64, copy=False)) / unit
     return least
 
 
-def _resolved(h: float, x: Array, unit: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+def _resolved(h: float, x: Array, unit: float | Vector) -> float | Vector:
     """h, as far as it is within what x resolves and the longest steps, in units of `unit`."""
     smallest = unit if isinstance(unit, float) else float(unit[unit.argmin()])
     top = largest(to_numpy(x).astype(np.float64, copy=False))
-    if RESOLVED * epsilon(x) * top <= h * smallest and h <= LONGEST:
+    if STEPS.resolved * epsilon(x) * top <= h * smallest and h <= STEPS.longest:
         return h
     least = shortest(x, unit)
-    return np.minimum(np.maximum(h, least), np.maximum(LONGEST, 4 * least))
+    return np.minimum(np.maximum(h, least), np.maximum(STEPS.longest, 4 * least))
 
 
-def power_of_two(h: NDArray[np.float64]) -> NDArray[np.float64]:
+def power_of_two(h: Vector) -> Vector:
     """The nearest power of two to each step: the leading bits of sqrt(2) h."""
-    nearest: NDArray[np.float64] = ((math.sqrt(2) * h).view(np.int64) & EXPONENT).view(np.float64)
+    nearest: Vector = ((math.sqrt(2) * h).view(np.int64) & _EXPONENT).view(np.float64)
     return nearest
 
 
@@ -140,3 +126,33 @@ def require_resolved(name: str, radius: float, x: Array, magnitude: float, curva
             f"{name}={radius:.3g} is below {floor:.3g}, the least that {x.dtype} resolves at |x| = {top:.3g} and "
             f"|f| = {abs(magnitude):.3g}; drop the literal radii (the default recurrence is normalised and needs none)"
         )
+
+
+def balanced(x: Array, unit: Vector, h: Vector, truncation: Any, noise: Any) -> Any:
+    """Steps of first differences, at most h, on which the truncation and the noise that h leaves would be alike."""
+    fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
+    return np.minimum(power_of_two(np.maximum(fitting, shortest(x, unit))), h)
+
+
+def confirmation(
+    x: Array, unit: Vector, h: Vector, v: Vector, value_error: float, curvtol: float
+) -> float:
+    """The first step of second differences along the unit vector v: noise below a share of the tolerance, and what x
+    resolves; but not far beyond the steps h that fit the coordinates."""
+    y = np.maximum(1.0, np.abs(to_numpy(x).astype(np.float64)) / unit)
+    reach = float(np.linalg.norm(v * y))
+    least = max(
+        math.sqrt(value_error / curvtol / STEPS.confirm_noise), STEPS.resolved * epsilon(x) * reach, epsilon(x) ** 0.25
+    )
+    fitted = 1 / float(np.linalg.norm(v / h))
+    most = max(STEPS.longest / 2, 2 * fitted)
+    return STEPS.confirm_odd * float(power_of_two(np.asarray(min(least, most, STEPS.confirm_longest * fitted))))
+
+
+def short_part(x: Array, unit: Vector, lengths: Any, value_error: float, curvtol: float) -> Any:
+    """The least part of steps of these lengths over which the tolerance shows in spite of noise and of the rounding of
+    x; at most `CONSISTENCY.shortened`."""
+    reach = float(np.linalg.norm(to_numpy(x) / unit))
+    visible = np.sqrt(CONSISTENCY.smallest_change * value_error / curvtol)
+    least = max(visible, CONSISTENCY.rounding_room * epsilon(x) * reach)
+    return np.asarray(np.minimum(CONSISTENCY.shortened, least / lengths))

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from .._array import Array, to_numpy
-from ..curvature.process import Process
-from ..derivatives.measure import Neighbourhood, Vector
+from .._array import Array, Vector, to_numpy
+from ..curvature.process import LanczosProcess
+from ..derivatives.measure import LocalModel, measure
 from ..derivatives.paper import coord_gradient
-from ..derivatives.products import Products
+from ..derivatives.products import HessianProducts
 from ..derivatives.steps import gradient_steps
 from ..errors import MissingCapability
 from ..oracle import Batch, Oracle
@@ -51,14 +51,14 @@ def deterministic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> 
     Queries: 3*d + 34 (4*d + 25 if the noise is given) and 12*d + 12 (fewer products if d < 6)
     """
     f = f.tagged("setup", pin=True)
-    here = Neighbourhood.measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
-    mu = gradient_steps(x, np.ones(here.d), here.noise.level)
-    return Constants(max(_ell(here, rng), goal.curvtol), mu, rho=here.third_derivative(), noise=here.noise.level)
+    local = measure(f, x, curvtol=goal.curvtol, noise=goal.noise, rng=rng)
+    mu = gradient_steps(x, np.ones(local.d), local.noise.level)
+    return Constants(max(_ell(local, rng), goal.curvtol), mu, rho=local.third_derivative, noise=local.noise.level)
 
 
-def _ell(here: Neighbourhood, rng: np.random.Generator) -> float:
-    q = rng.standard_normal(here.d)
-    process = Process(Products(here, np.ones(here.d)), 0.0, q / np.linalg.norm(q))
+def _ell(local: LocalModel, rng: np.random.Generator) -> float:
+    q = rng.standard_normal(local.d)
+    process = LanczosProcess(HessianProducts(local), q / np.linalg.norm(q))
     for _ in range(6):
         if process.complete:
             break

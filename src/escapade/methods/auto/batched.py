@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._array import to_numpy
-from ...derivatives.measure import Vector
+from ..._array import Vector, to_numpy
+from ...curvature import Evidence
 from ...errors import NonFiniteValue
 from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
+from .certify import CertificateSearch, learn_products
 from .differences import Differences, assembled
-from .examiner import Examiner
 from .limited_memory import diagonal_model
 from .model import Model
 from .point import Point
@@ -47,7 +47,7 @@ class Abreast:
 
     ask: Differences
     epsilon: float
-    examiner: Examiner
+    examiner: CertificateSearch
     bottom: float
     radius: float = 1.0
     polished: int = 0
@@ -59,12 +59,11 @@ class Abreast:
         while True:
             low, v = model.lowest()
             if stuck or self._arrived(p, low):
-                finder = self.examiner.finder(model, 0.0, trusted=True)
-                here = self.examiner.look(finder, p)
-                finding = self.examiner.finding(finder, here)
-                model = finder.taught()
+                here = self.examiner.measure(p)
+                finding, products = self.examiner.search(here, model, 0.0, trusted=True)
+                model = learn_products(model, products)
                 if finding.direction is None or self.examiner.attempts >= TRIES:
-                    return Ending.of(finding, here, model.newton)
+                    return Ending.of(finding, Evidence(local=here, newton=model.newton))
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False
             q, known = self._round(p, model, v if low <= -0.5 * self.ask.curvtol else None)
             if q is None:

@@ -8,8 +8,8 @@ from itertools import count
 
 import numpy as np
 
-from ..._array import epsilon, norm2
-from ...derivatives.measure import Neighbourhood, Vector
+from ..._array import Vector, epsilon, norm2
+from ...derivatives.measure import LocalModel
 from ...errors import NonFiniteValue
 from .differences import FEW, Differences
 from .limited_memory import diagonal_model
@@ -79,7 +79,7 @@ class Descent:
         """The same, or ten times what the last of them did, if that is less."""
         return min(self.off, 10 * self.offs[-1]) if self.offs else 0.0
 
-    def resume(self, p: Point, here: Neighbourhood, *, noisier: bool) -> None:
+    def resume(self, p: Point, here: LocalModel, *, noisier: bool) -> None:
         """Go on from a point that was thought the last, with the gradient that was measured there."""
         self.wary |= p.foreseen
         self.blind = self.fine
@@ -87,7 +87,7 @@ class Descent:
         p.learn(here)
         if noisier:
             p.f = here.f0
-            p.sharp = self._check(here.diagonal()[0])
+            p.sharp = self._check(here.diagonal.value)
         self.region.radius = max(self.region.radius, 0.01)
 
     def _agrees(self, diagonal: Vector, least: float = 0.0) -> bool:

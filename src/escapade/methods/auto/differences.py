@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._array import Array, epsilon, largest, like, to_numpy
-from ...derivatives.measure import Vector
-from ...derivatives.noise import SAFETY, Noise, rounding, rounding_of_x, table, table_estimate
-from ...derivatives.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
+from ..._array import Array, Vector, epsilon, largest, like, to_numpy
+from ...derivatives.noise import Noise, rounding, rounding_of_x, table, table_estimate
+from ...derivatives.settings import NOISE, STEPS
+from ...derivatives.steps import curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
@@ -67,7 +67,7 @@ class Differences:
     def _table(self, p: Point, rng: np.random.Generator, unit: Vector) -> tuple[Vector, float]:
         """A difference table in these units, and the noise that it shows."""
         values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
-        return values, SAFETY * (table_estimate(values) or 0.0)
+        return values, NOISE.safety * (table_estimate(values) or 0.0)
 
     def noisier(self, p: Point, rng: np.random.Generator, diagonal: Vector) -> bool:
         """Whether f at p, in more than a few variables, is much noisier than its size tells: where f has become small
@@ -134,7 +134,7 @@ class Differences:
         """Steps of first differences of fourth order: noise^(1/5), in units in which a curvature is one, and a fifth
         derivative is taken for one too."""
         h = self.eta(p.f) ** 0.2 / self.roots(diagonal)
-        return self._fit(p, power_of_two(np.minimum(h, LONGEST)))
+        return self._fit(p, power_of_two(np.minimum(h, STEPS.longest)))
 
     def roots(self, diagonal: Vector) -> Vector:
         """The roots of curvatures along the coordinates, of the tolerance at least: one over the units in which these

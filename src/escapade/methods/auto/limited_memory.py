@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._array import norm2
-from ...derivatives.measure import Vector
+from ..._array import Vector, norm2
 from .model import UNEVEN, UNKNOWN, Model
 from .quadratic import Matrix
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...derivatives.measure import Vector
+from ..._array import Vector
 from .differences import Differences
 from .point import Point
 

@@ -8,16 +8,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..._array import Array, norm2, to_numpy
-from ...derivatives.measure import Neighbourhood, Vector
+from ..._array import Array, Vector, norm2, to_numpy
+from ...certificate import rules
+from ...curvature import Evidence
+from ...derivatives.measure import LocalModel
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import Abreast
+from .certify import CertificateSearch, learn_products
 from .descent import Descent
 from .differences import FEW, Differences
-from .examiner import Examiner
 from .limited_memory import diagonal_model
 from .line_search import Line, leave
 from .model import Model
@@ -75,7 +77,7 @@ class Auto:
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         ask = Differences(f, x, self.delta)
-        examiner = Examiner(ask, self.epsilon, self.failure, self.noise, rng)
+        examiner = CertificateSearch(ask, self.epsilon, self.failure, self.noise, rng)
         p = self._start(ask, to_numpy(x).astype(np.float64), rng)
         bottom = -VAST * (1 + abs(p.f))
         if self.prefer == "rounds":
@@ -100,7 +102,7 @@ class _Run:
     ask: Differences
     rng: np.random.Generator
     descent: Descent
-    examiner: Examiner
+    examiner: CertificateSearch
     bottom: float
     length: float = 0.0
     """How far the last escape went."""
@@ -220,26 +222,26 @@ class _Run:
         if self.descent.offs:
             mend(self.ask, self.descent.model, p)
         trusted = not self.suspect and self.descent.off < AGREED
-        finder = self.examiner.finder(self.descent.model, self.descent.settled, trusted=trusted)
-        here = self.examiner.look(finder, p)
+        here = self.examiner.measure(p)
         if self._too_early(p, here):
             return None, None
-        if here.slope().lower > self.settings.epsilon:  # nothing can be certified, but a few products may show a way on
+        if here.gradient_norm.lower > self.settings.epsilon:  # a few products may show a way on
             p.learn(here)
             v = probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0]))
-            return (Ending.of(finder.undecided(STEEP), here) if v is None else None), v
-        finding = self.examiner.finding(finder, here)
+            return (Ending.of(rules.undecided(STEEP), Evidence(local=here)) if v is None else None), v
+        model = self.descent.model
+        finding, products = self.examiner.search(here, model, self.descent.settled, trusted=trusted)
+        self.descent.model = learn_products(model, products)
         if finding.direction is None:
-            return Ending.of(finding, here, lambda g: finder.taught().newton(g)), None
-        self.descent.model = finder.taught()
+            return Ending.of(finding, Evidence(local=here, newton=model.newton)), None
         return None, to_numpy(finding.direction).astype(np.float64)
 
-    def _too_early(self, p: Point, here: Neighbourhood) -> bool:
+    def _too_early(self, p: Point, here: LocalModel) -> bool:
         """Whether the gradient is not small after all, or the noise larger than was thought.
 
         Then the run goes on from what was learnt, a few times at most. A polished point knows its noise.
         """
-        (g, error), epsilon = here.gradient(), self.settings.epsilon
+        g, error, epsilon = here.gradient.value, here.gradient.error, self.settings.epsilon
         size = norm2(g)
         noisier = not p.fitted and self.ask.hears(here.noise, p.f) and size + error > epsilon
         large = size - error > epsilon or (size + error > epsilon and size > 2 * error)

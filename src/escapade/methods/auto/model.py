@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf
 
-from ..._array import largest, norm2
-from ...derivatives.measure import Vector
+from ..._array import Vector, largest, norm2
+from ...derivatives.preconditioner import inverse_root
 from . import quadratic
 from .quadratic import Matrix, inverse_of_diagonal, inverse_plus, plus_square
 
@@ -215,7 +215,7 @@ class Model:
     def shape(self, delta: float, flattest: float) -> Any:
         """(|B| + delta)^(-1/2), with one as its largest eigenvalue and this as its smallest, at least."""
         values, vectors = self.spectrum
-        return (vectors * quadratic.shrunk(values, delta, flattest)) @ vectors.T
+        return (vectors * inverse_root(values, delta, flattest)) @ vectors.T
 
     # How B changes
 

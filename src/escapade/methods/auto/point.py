@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._array import norm2
-from ...derivatives.measure import Neighbourhood, Vector
+from ..._array import Vector, norm2
+from ...derivatives.measure import LocalModel
 
 UNKNOWN: Vector = np.zeros(0)
 
@@ -45,9 +45,10 @@ class Point:
         change = np.minimum(np.maximum(before - after, -most), most)
         self.g = self.g + self.loose * (change * self.h / 2)
 
-    def learn(self, here: Neighbourhood) -> None:
+    def learn(self, here: LocalModel) -> None:
         """Take the gradient that was measured there for a certificate."""
-        self.g, self.h, self.rise = here.gradient()[0].copy(), here.steps.copy(), (here.row(1.0) - here.f0) / here.steps
+        self.g, self.h = here.gradient.value.copy(), here.steps.copy()
+        self.rise = (here.stencil.row(1.0) - here.f0) / here.steps
         self.sharp, self.loose, self.foreseen = True, False, False
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...derivatives.measure import Vector
+from ..._array import Vector
 from .differences import Differences
 from .point import Point
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...derivatives.measure import Vector
+from ..._array import Vector
 from .differences import Differences
 from .model import Model
 from .point import Point

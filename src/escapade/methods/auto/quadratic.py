@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtri, dtrtrs
 
-from ..._array import norm2
-from ...derivatives.measure import Vector
+from ..._array import Vector, norm2
 
 Matrix = NDArray[np.float64]
 
@@ -150,9 +149,3 @@ def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:
         low, high = (middle, high) if norm2(z(middle)) > radius else (low, middle)
     return vectors @ z(high)
 
-
-def shrunk(curvatures: Vector, delta: float, flattest: float) -> Vector:
-    """1 / sqrt(|curvature| + delta), beside the largest of them, but no smaller than this."""
-    root = 1 / np.sqrt(np.where(curvatures > -delta / 2, curvatures, np.abs(curvatures)) + delta)
-    least: Vector = np.maximum(root / root.max(), flattest)
-    return least

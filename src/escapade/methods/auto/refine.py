@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...derivatives.measure import Vector
+from ..._array import Vector
 from ...errors import NonFiniteValue
 from ...oracle import central, pairs
 from .differences import Differences, assembled

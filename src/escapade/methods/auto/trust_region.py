@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._array import norm2
-from ...derivatives.measure import Vector
+from ..._array import Vector, norm2
 from .differences import Differences
 from .line_search import parabola
 from .model import Model

@@ -12,10 +12,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 from scipy.special import betaincinv
 
-PLANS = {1: 0.7, 2: 0.1, 3: 0.1, 6: 0.1}
+from .._array import Matrix
+
+PLAN = {1: 0.7, 2: 0.1, 3: 0.1, 6: 0.1}
 """Numbers of starts that may be used, and the share of the failure probability each may spend (in all, one)."""
+
+MOST = max(PLAN)
+"""Starts that are drawn."""
 
 
 def overlap(d: int, probability: float) -> float:
@@ -23,16 +29,20 @@ def overlap(d: int, probability: float) -> float:
     return 1.0 if d == 1 else math.sqrt(float(betaincinv(0.5, (d - 1) / 2, probability)))
 
 
-MOST = max(PLANS)
+def random_starts(rng: np.random.Generator, d: int) -> Matrix:
+    """Independent uniform unit vectors, as rows. They are kept for a whole search: a new try is no new chance."""
+    starts: Matrix = rng.standard_normal((MOST, d))
+    starts /= np.linalg.norm(starts, axis=1, keepdims=True)
+    return starts
 
 
 @dataclass(frozen=True)
-class Starts:
+class Thresholds:
     """The overlaps that must be undercut, by number of starts."""
 
     d: int
     failure: float
-    plan: dict[int, float] = field(default_factory=lambda: PLANS)
+    plan: dict[int, float] = field(default_factory=lambda: PLAN)
     """Shares of the failure probability, by number of starts."""
 
     @property
@@ -40,10 +50,10 @@ class Starts:
         """The number of starts that may spend most."""
         return max(self.plan, key=lambda r: self.plan[r])
 
-    def threshold(self, r: int) -> float:
+    def of(self, r: int) -> float:
         """The overlap each of r starts must be shown to stay below."""
         return overlap(self.d, (self.plan[r] * self.failure) ** (1 / r))
 
     def fewest(self, passes: Callable[[float], bool]) -> int | None:
         """The fewest starts whose threshold passes; None if there are none."""
-        return next((r for r in self.plan if passes(self.threshold(r))), None)
+        return next((r for r in self.plan if passes(self.of(r))), None)

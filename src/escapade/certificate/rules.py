@@ -1,0 +1,103 @@
+"""What each verdict needs. The only place that says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+from ..curvature import Finding, Outcome
+from ..curvature.finding import ANYWHERE
+from ..interval import Interval
+from .settings import RULES
+
+Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
+
+JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
+SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
+QUIETER = (
+    "lower the noise of f, tighten the solvers inside it, compute it to more digits, or pass x_scale if the variables "
+    "are of very different sizes"
+)
+
+
+def verdict_of(
+    gradient: Interval, finding: Finding, *, gtol: float, curvtol: float, rho: float
+) -> tuple[Verdict, float | None]:
+    """The verdict, and the radius within which a strict minimiser lies if it is "minimum".
+
+    "saddle": a direction of curvature at most -curvtol/2 was confirmed. "not stationary": the gradient norm exceeds
+    gtol. "second-order": it is at most gtol, and the smallest curvature at least -curvtol. "minimum": besides, that
+    curvature is some lambda > 0 with rho |g| < lambda^2 / 2.
+    """
+    if finding.found:
+        return "saddle", None
+    if gradient.lower > gtol:
+        return "not stationary", None
+    if not (gradient.upper <= gtol and finding.certified and finding.curvature.lower >= -curvtol):
+        return "undecided", None
+    radius = minimum_radius(gradient.upper, finding.curvature.lower, rho)
+    return ("second-order" if radius is None else "minimum"), radius
+
+
+def minimum_radius(g: float, curvature: float, rho: float) -> float | None:
+    """2 |g| / lambda, if there must be a strict minimiser so near: lambda > 0 and rho |g| < lambda^2 / 2 (Kantorovich).
+
+    Kantorovich's radius lies between half of that and that, and would rest on a rho that is known.
+    """
+    return 2 * g / curvature if curvature > 0 and rho * g < curvature**2 / 2 else None
+
+
+def estimated_rho(thirds: Iterable[float]) -> float:
+    """A Lipschitz constant of the Hessian, from the third derivatives that were seen."""
+    return RULES.rho_safety * max(thirds)
+
+
+def largest_gradient(curvature: float, rho: float, step: float) -> float:
+    """The largest gradient norm with which "minimum" follows from this curvature without a Newton step: the radius is
+    within the difference steps."""
+    return min(curvature * step / 2, curvature**2 / (2 * rho + 1e-300))
+
+
+def wanted_curvature(g: float, rho: float, step: float, curvtol: float) -> float:
+    """The curvature with which "minimum" follows from a gradient of this norm without a Newton step, and some more;
+    half the tolerance at least, as `RULES.lifted` would show."""
+    return max(RULES.margin * max(2 * g / step, math.sqrt(2 * rho * g)), (RULES.lifted - 1) * curvtol)
+
+
+def ask_for_positive(curvature: Interval, curvtol: float) -> bool:
+    """Whether a search that certified -curvtol has left open whether the curvature is positive, and it may be."""
+    return curvature.lower <= 0 and curvature.upper > RULES.unclear * curvtol
+
+
+def allow_for_hessian_jump(finding: Finding, jump: float, curvtol: float) -> Finding:
+    """The finding, as far as a jump of the Hessian at x leaves it: differences on both sides do not show one."""
+    if not finding.certified or jump == 0.0:
+        return finding
+    lower, upper = finding.curvature.lower - RULES.jump_safety * jump, finding.curvature.upper
+    if lower >= -curvtol:
+        return replace(finding, curvature=Interval(lower, upper))
+    return undecided(JUMPS, Interval(-math.inf, upper))
+
+
+def remedy(gradient: Interval, finding: Finding, *, gtol: float, curvtol: float) -> str:
+    """For an undecided verdict: the tolerances that could be certified, or what could be changed."""
+    if finding.reason == JUMPS:
+        return SMOOTHER
+    bounds = {"gtol": (gtol, gradient.upper), "curvtol": (curvtol, -finding.curvature.lower)}
+    missed = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
+    room = RULES.room
+    far = [f"{name}={asked:.2g}" for name, (asked, shown) in missed.items() if room * shown > RULES.suggested * asked]
+    if far:
+        much = f"more than {RULES.suggested:g} times too coarse"
+        return f"precision and noise are {much} for {' and '.join(far)}: {QUIETER}"
+    if missed:
+        parts = [f"{name}={room * shown:.2g}" for name, (_, shown) in missed.items()]
+        return f"precision and noise allow {' and '.join(parts)} to be certified here"
+    return "raise maxfev, curvtol or gtol, or lower the noise of f"
+
+
+def undecided(reason: str, curvature: Interval = ANYWHERE) -> Finding:
+    """A finding that shows nothing, and why."""
+    return Finding(Outcome.UNDECIDED, curvature=curvature, reason=reason)

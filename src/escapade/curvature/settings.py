@@ -1,0 +1,100 @@
+"""The tuned numbers of this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._settings import number
+from ..derivatives.settings import HELD
+
+ABLATION = "benchmarks/ablation.py, seeds 9000 to 9099"
+
+
+@dataclass(frozen=True)
+class FinderSettings:
+    """Numbers that finders share."""
+
+    softest: int = number(3, "directions", "so many of the softest directions are looked at on shorter steps", HELD)
+    candidate: float = number(
+        0.75, "of delta", "a Ritz value below minus this is a direction worth confirming",
+        "between 1/2, which FOUND needs, and 1, which a certificate excludes",
+    )
+    attempts: int = number(7, "times", "orders and steps are changed at most so often", "3 orders, 2 steps")
+
+
+@dataclass(frozen=True)
+class LanczosSettings:
+    """The Lanczos certifier."""
+
+    certificate_share: float = number(
+        0.95, "of the failure probability", "what starts may spend; the rest is for errors of products that no random "
+        "direction shows", "halved at each measurement: 1/20 leaves the thresholds as they are, nearly",
+    )
+    plans: tuple[dict[int, float], dict[int, float]] = number(
+        ({1: 0.8, 2: 0.1, 3: 0.05, 6: 0.05}, {1: 0.06, 2: 0.92, 3: 0.01, 6: 0.01}), "shares by number of starts",
+        "how the failure probability is divided where one start is aimed at, and where two are", HELD,
+    )
+    expected: float = number(
+        4.0, "factor", "the error of products is expected to be so much larger than its parts", HELD
+    )
+    allowed: float = number(
+        10.0, "factor", "and allowed to be so much larger than expected where that costs nothing", HELD
+    )
+    even: float = number(0.003, "of the odd part", "what is expected of the even error of symmetric products", HELD)
+    spare: float = number(0.03, "of the threshold", "what one-sided products among symmetric ones may use up", HELD)
+    slow: float = number(
+        0.05, "logarithm", "where the first term shrinks by less a product, nothing is known of products to come", HELD
+    )
+    again: float = number(2.0, "factor", "a shift is measured again that so much larger errors would allow", HELD)
+    extra: int = number(2, "products", "what may be spent on the curvature that \"minimum\" needs", HELD)
+    rate_known_after: int = number(10, "products", "the contraction rate of a start is known after so many", HELD)
+    too_long: float = number(
+        4.0, "noise errors", "products of larger error than that have too long steps", HELD
+    )
+    shortest_along: float = number(1 / 64, "of the step", "forward products step at least so far", HELD)
+    flattest: float = number(1e-3, "of the norm of P", "no direction is shrunk by P more than this", HELD)
+    uneven: float = number(4.0, "factor", "curvatures along coordinates that differ by less are as good as equal", HELD)
+
+
+@dataclass(frozen=True)
+class DenseSettings:
+    """All second differences."""
+
+    slight: float = number(
+        0.1, "of curvature and delta", "third derivatives may make so much of the lowest curvature of one-sided "
+        "differences", HELD,
+    )
+    forms: int = number(16, "directions", "second differences are compared with those of all pairs along these", HELD)
+    nearby: float = number(3.0, "steps", "how far these go: little more truncation than pairs, less noise", HELD)
+    products: int = number(2, "products", "random vectors whose products are looked at on much shorter steps", HELD)
+
+
+@dataclass(frozen=True)
+class ChoiceSettings:
+    """Which finder is asked."""
+
+    small: int = number(
+        24, "variables", "up to here all second differences cost no more than twenty products", "d/2 rows = 12 products"
+    )
+    dense_share: float = number(
+        0.75, "d (d + 1)", "what all second differences cost, and four rows", "one side 1/2, both 1"
+    )
+    large: int = number(300, "variables", "beyond, all second differences are no fall-back", "45,000 values")
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """The Newton step of "minimum"."""
+
+    contraction: float = number(
+        1 / 8, "of |g|", "the gradient after a Newton step may be this much of it",
+        "an inflection x^3 leaves 1/4; Kantorovich needs rho |g| / lambda^2 < 1/2, which leaves less than 1/4",
+    )
+    iterations: int = number(20, "products", "conjugate gradients take at most so many", HELD)
+
+
+FINDER = FinderSettings()
+LANCZOS = LanczosSettings()
+DENSE = DenseSettings()
+CHOICE = ChoiceSettings()
+NEWTON = NewtonSettings()

@@ -1,0 +1,200 @@
+"""The tuned numbers of this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .._settings import number
+
+HELD = "inherited; benchmarks/truth.py and tests/contract/test_deceptions.py hold with it"
+"""Numbers of the first version, chosen by hand, that no study has chosen anew."""
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """Lengths of difference steps."""
+
+    noise_share: float = number(
+        1e-3, "of curvtol", "second differences are long enough that noise stays below this share of the tolerance",
+        "a thousandth of what is asked disturbs no verdict",
+    )
+    longest: float = number(
+        0.25, "x_scale", "no difference step is longer: f is assumed smooth over it", HELD
+    )
+    resolved: int = number(
+        1024, "units in the last place of x_i", "no difference step is shorter: x + h is rounded by 1/2048 of h",
+        "2^10: an error of 5e-4 of the step",
+    )
+    truncation_safety: float = number(
+        2.5, "factor", "how far a difference moves when its step is doubled, times this, bounds its truncation error",
+        "derived: 1/3 for a smooth f, 1 for a Lipschitz Hessian, 2.42 for one that is Hoelder of order 1/2",
+    )
+    cut: float = number(4.0, "factor", "steps that show too much truncation are divided by this", "16 times less h^2")
+    cuts: int = number(8, "times", "a coordinate's step is cut at most so often", "4^8 = 65,000")
+    uneven: float = number(
+        0.05, "of the second difference", "a second difference that changes by more at another step is cut", HELD
+    )
+    noise_room: float = number(
+        0.003, "of the second difference", "a step is cut only while 64 noise levels stay below this", HELD
+    )
+    lost: float = number(64.0, "factor", "steps over which f is not finite are cut by this", "8 rounds from 1 to eps")
+    lengthen: float = number(16.0, "factor", "steps over which f does not change at all are multiplied by this", HELD)
+    rounds: int = number(12, "times", "steps are fitted to noise and scale at most so often", HELD)
+    wild: float = number(1e6, "of 1 + |f|", "a step over which f changes by more is no difference step", HELD)
+    furthest: int = number(
+        512, "1024ths of a step", "far rows lie at 2 + j/1024 steps, j random up to this: no function is made for that",
+        HELD,
+    )
+    confirm_noise: float = number(
+        0.01, "of curvtol", "second differences along one direction start on steps with noise below this", HELD
+    )
+    confirm_odd: float = number(
+        2.75, "factor", "the steps of confirmations: no power of two, so those of no other difference", HELD
+    )
+    confirm_longest: float = number(64.0, "factor", "how far such steps may exceed those of the coordinates", HELD)
+    confirm_halvings: int = number(12, "times", "such steps are halved at most so often", "from 64 to 1/64")
+    confirm_exact: float = number(0.02, "of the curvature", "a curvature known to within this will do", HELD)
+    third: float = number(8.0, "factor", "third derivatives along a vector are taken over so many steps", HELD)
+
+
+@dataclass(frozen=True)
+class NoiseSettings:
+    """Noise of values."""
+
+    points: int = number(9, "values", "a difference table, besides f(x)", "Moré and Wild (2011) use 7 to 9")
+    spacing: float = number(
+        0.1837, "eps^(1/4)", "their distance, beside the usual second-difference step: no simple fraction of it", HELD
+    )
+    agree: float = number(4.0, "factor", "three orders of the table that agree within this show noise", "Moré and Wild")
+    safety: float = number(
+        1.5, "factor", "a standard deviation from nine values is multiplied by this",
+        "sqrt(9 / chi^2_9(0.05)) = 1.64, rounded",
+    )
+    clear: float = number(8.0, "rounding errors", "a change that is larger is none of rounding", HELD)
+    heard: float = number(4.0, "rounding errors", "noise below this is taken for rounding", HELD)
+    told: int = number(4, "differences", "so many multiples of the least one tell that values have a unit", HELD)
+    places: int = number(12, "digits", "values may have been printed with so many", "15 are a float64's own")
+    close: tuple[float, float] = number(
+        (1e-3, 1 / 32), "of the spacing",
+        "values this much closer show the same noise, not the same structure; the second where the first are all alike",
+        HELD,
+    )
+    alike: int = number(3, "values", "a table of so few different values tells no noise", "a parabola needs four")
+    deviations: float = number(
+        4.0, "standard deviations", "the norm of k random errors is bounded by sqrt(k) + 4",
+        "exceeded once in 30,000 times by a normal vector",
+    )
+
+
+@dataclass(frozen=True)
+class GradientSettings:
+    """The gradient of a local model."""
+
+    excess_truncation: float = number(
+        4.0, "noise errors", "truncation that exceeds the noise by this is worth rows on shorter steps", HELD
+    )
+    refinements: int = number(3, "times", "the gradient is measured again on shorter steps at most so often", HELD)
+    contradiction: float = number(
+        4.0, "errors", "a finer gradient that differs by more must hold on steps eight times shorter still", HELD
+    )
+    beyond_scale: float = number(
+        0.25, "of the second difference",
+        "over the longest steps, a change by more when these are doubled says that f has a shorter scale", HELD,
+    )
+
+
+@dataclass(frozen=True)
+class ConsistencySettings:
+    """Looking at f on shorter steps and along other directions."""
+
+    signs: int = number(4, "vectors", "random sign vectors, all coordinates moving at once", HELD)
+    unequal: int = number(
+        2, "vectors", "vectors that move coordinates by random parts of their steps: along signs errors may cancel",
+        "two of them cancel along both with probability 0",
+    )
+    jump_vectors: int = number(2, "vectors", "sign vectors that are looked at at a third length, for jumps", HELD)
+    middle: float = number(0.45, "of the vector", "that third length", HELD)
+    shortened: float = number(0.11, "of the steps", "the longest of the short steps", HELD)
+    smallest_change: float = number(
+        160.0, "noise / curvtol", "the short steps leave the tolerance this visible beside noise", HELD
+    )
+    rounding_room: int = number(2**20, "eps |x|", "the short steps are at least so long, for the rounding of x", HELD)
+    group: int = number(8, "coordinates", "so many coordinates of different curvatures are looked at together", HELD)
+    gradient_errors: float = number(
+        1.0, "errors", "an excess of the gradient's error beyond this means structure below the steps", HELD
+    )
+    gradient_safety: float = number(
+        3.0, "factor", "what short steps show beyond the error of a gradient is added to it so many times",
+        "an error of random sign shows as large as it is on average; contract/test_deceptions.py",
+    )
+    even_share: tuple[float, float] = number(
+        (0.005, 0.1), "of the change, of curvtol", "the even part of f may fail to scale by this much", HELD
+    )
+    even_noisy: float = number(0.25, "of both", "the same where noise leaves no room to cut steps", HELD)
+    group_share: float = number(0.05, "of the curvatures", "the same for groups of coordinates", HELD)
+    along_share: float = number(0.05, "of curvature and curvtol", "the same along one direction", HELD)
+    jump_safety: float = number(
+        2.0, "factor", "a jump of the Hessian may be larger than two random vectors show it", HELD
+    )
+    cuts: int = number(5, "times", "all steps are cut by four at most so often", "4^5 = 1,024")
+
+
+@dataclass(frozen=True)
+class ProductSettings:
+    """Hessian-vector products by differences of values."""
+
+    longest: float = number(
+        8.0, "typical steps", "a product steps sqrt(d) typical steps along its vector, this many at most", HELD
+    )
+    components: int = number(
+        8, "directions", "the error of a product is seen along so many random directions", HELD
+    )
+    few_components: int = number(4, "directions", "those that tell whether f depends on the scale", HELD)
+    many_variables: int = number(
+        32, "variables", "from here on an error is seen along random directions, below by another whole product",
+        "4 components: 32 queries against d + 1 or 2 d + 2",
+    )
+    closest: float = number(1 / 256, "of the steps", "the shortest steps on which errors are seen again", HELD)
+    closer: float = number(1 / 8, "of the steps", "the longest of these", HELD)
+    hidden_share: float = number(
+        0.25, "of curvtol", "an error on shorter steps beyond this means that f depends on the scale", HELD
+    )
+    another: float = number(
+        3.0, "factor", "an error so much larger on shorter steps than on far ones is no truncation: f is another there",
+        HELD,
+    )
+    norm: tuple[float, float, float] = number(
+        (2.1, 1.6, 2.1), "d times noise", "the norm of the noise of all second differences, by order 1, 2, 4",
+        "derived: errors of the row values are shared by a row and a column",
+    )
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """Averages over samples."""
+
+    rare: float = number(
+        0.02, "of the samples", "a kind of sample that makes up this share is seen by a pilot, but for p", "log(2/p)/q"
+    )
+    whole: int = number(2048, "samples", "a sum of at most so many is taken whole", HELD)
+    variance_safety: float = number(1.5, "factor", "a variance learnt from a pilot is multiplied by this", HELD)
+    glance: int = number(32, "samples", "the batch by which steps are judged", HELD)
+    groups: int = number(16, "groups", "group means behind a confidence interval", "t_15 is near normal")
+
+
+@dataclass(frozen=True)
+class SmoothnessSettings:
+    """Where f is roughest near a point."""
+
+    lines: int = number(3, "lines", "lines through x that are looked at", HELD)
+    levels: int = number(9, "times", "the roughest spot is magnified so often", "3^9 = 20,000")
+    zoom: int = number(3, "factor", "how far it is magnified each time", HELD)
+
+
+STEPS = StepSettings()
+NOISE = NoiseSettings()
+GRADIENT = GradientSettings()
+CONSISTENCY = ConsistencySettings()
+PRODUCTS = ProductSettings()
+SAMPLING = SamplingSettings()
+SMOOTHNESS = SmoothnessSettings()

@@ -1,0 +1,118 @@
+"""Asking for the certificate of a run: on the model, from one failure probability for all attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ... import budget
+from ..._array import Vector, norm2
+from ...certificate import rules
+from ...curvature import Cheapest, Finding
+from ...curvature.finding import nothing_known
+from ...curvature.lanczos import diagonal_preconditioner
+from ...curvature.settings import LANCZOS
+from ...derivatives.measure import LocalModel, measure
+from ...derivatives.preconditioner import MatrixPreconditioner, Preconditioner
+from ...derivatives.products import Product
+from ...errors import BudgetExhausted
+from .differences import Differences
+from .limited_memory import Limited
+from .model import Model
+from .point import Point
+
+ALIKE = 0.02
+"""A model whose eigenvalues differ by less than this, on average, is no better than a multiple of the identity."""
+
+MUCH = 2.0
+"""A factor by which the sum of the eigenvalues of a model may be wrong."""
+
+WIDE = 0.5
+"""Eigenvalues that differ by more than this, on average, are far apart."""
+
+
+@dataclass
+class CertificateSearch:
+    """Asks for certificates; every attempt of a run spends its share of one failure probability."""
+
+    differences: Differences
+    epsilon: float
+    """The gradient tolerance."""
+    failure: float
+    noise: float | str | None
+    rng: np.random.Generator
+    attempts: int = 0
+
+    def measure(self, p: Point) -> LocalModel:
+        """f around p."""
+        ask = self.differences
+        return measure(
+            ask.f, ask.array(p.y), curvtol=ask.curvtol, gtol=self.epsilon, noise=self.noise, rng=self.rng
+        )
+
+    def search(
+        self, local: LocalModel, model: Model, contradiction: float, *, trusted: bool
+    ) -> tuple[Finding, tuple[Product, ...]]:
+        """The finding, on a model that the last secants contradicted by so much, and the products behind it.
+
+        An attempt counts once its finder is asked: what the local model alone decides spends nothing.
+        """
+        self.attempts += 1
+        delta = self.differences.curvtol
+        finder = Cheapest(delta=delta, failure=budget.of_certificate(self.failure, self.attempts), noise=self.noise)
+        if why := nothing_known(local):
+            return finder.undecided(why), ()
+        rho = rules.estimated_rho([local.third_derivative])
+        finder = Cheapest(
+            delta=delta,
+            failure=finder.failure,
+            preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
+            lowest=model.lowest()[0] if trusted else None,
+            soft=model.spectrum[1],
+            wanted=rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)), delta),
+        )
+        try:
+            return finder.search(local, self.rng)
+        except BudgetExhausted as stop:
+            return finder.undecided(str(stop)), ()
+
+
+def learn_products(model: Model, products: Iterable[Product]) -> Model:
+    """The model, with all these products."""
+    for product in products:
+        model.secant(product.vector, product.hessian_image, 0.0, exact=True)
+    return model
+
+
+def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, delta: float) -> Preconditioner:
+    """(|B| + delta)^(-1/2), of norm one, for what is best known of the Hessian.
+
+    That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
+    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing. In a dense model with
+    eigenvalues far apart the diagonal may be wrong by a common factor: its form is right.
+    """
+    spread, same = model.spread(delta), diagonal
+    if not isinstance(model, Limited) and (total := float(diagonal.sum())) > 0:
+        model = cut(model, total)
+        spread, factor = model.spread(delta), float(model.diagonal.sum()) / total
+        same = diagonal * factor if spread > WIDE and 1 / MUCH < factor < MUCH else diagonal
+    if spread < ALIKE or contradiction > 2 * spread or model.misses(same, delta):
+        return diagonal_preconditioner(diagonal, delta)
+    shape: Any = model.shape(delta, LANCZOS.flattest)
+    return MatrixPreconditioner(shape)
+
+
+def cut(model: Model, total: float) -> Model:
+    """The model, if the sum of its eigenvalues is not much more than this. Else it has kept curvatures that f no longer
+    has: the largest become one, such that the sum is right."""
+    values, vectors = model.spectrum
+    if not (float(values.sum()) > MUCH * total and values[0] > 0):
+        return model
+    levels = (total - np.cumsum(values) + values) / np.arange(len(values), 0, -1)  # if all from the k-th on are cut
+    values = np.minimum(values, levels[np.argmax(levels <= values)])
+    smaller = Model((vectors * values) @ vectors.T)
+    smaller.spectrum = values, vectors
+    return smaller
