@@ -54,10 +54,9 @@ class Lanczos(Finder):
     """The Lanczos certifier.
 
     Products are forward differences (d + 1 queries) from two starts where third derivatives leave room for that,
-    else symmetric ones (2d + 2) from one, of which the last may be one-sided, for their errors hardly count. Before a
-    certificate is given, the one product that the error term of each start hangs on is measured, at longer steps and on
-    much shorter ones; if its error is too large the differences are extrapolated, or shortened; if noise is what stands
-    in the way they are lengthened, and more starts are taken.
+    else symmetric ones (2d + 2) from one. Before a certificate is given, the one product that the error term of each
+    start hangs on is measured, at longer steps and on much shorter ones; if its error is too large the differences are
+    extrapolated, or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
 
     Queries: d + 1, 2*d + 2 or 4*d + 4 per product, as much or 32 to 64 for the error of each start, up to three times,
     24 along the softest directions, besides the local model; twice that if the differences must be extrapolated
@@ -265,10 +264,8 @@ class _Attempt:
 
     def _told(self) -> str:
         """The products of all starts, in words."""
-        processes = [one.process for one in self.tried]
-        many, single = sum(len(one.alpha) for one in processes), sum(sum(one.one_sided) for one in processes)
-        kinds = f"{many - single} {KIND[self.products.order]}" + (f" and {single} {KIND[1]}" if single else "")
-        return f"{kinds} {'product' if many == 1 else 'products'} from {counted(len(processes), 'start')}"
+        many = counted(len(self.taken), f"{KIND[self.products.order]} product")
+        return f"{many} from {counted(len(self.tried), 'start')}"
 
     # What ends an attempt
 
@@ -293,9 +290,7 @@ class _Attempt:
 
     def _begin(self, threshold: float) -> LanczosOutcome | None:
         """The next start, run until its first term is out of the way."""
-        process = LanczosProcess(self.products, self.starts[len(self.tried)], threshold)
-        process.safety = product_errors.safety(self.local.d, self.errors.left / 4)
-        self.tried.append(_Start(process))
+        self.tried.append(_Start(LanczosProcess(self.products, self.starts[len(self.tried)])))
         return self._advance(self.tried[-1], threshold)
 
     def _advance(self, start: _Start, threshold: float) -> LanczosOutcome | None:
@@ -330,7 +325,7 @@ class _Attempt:
         if not process.alpha:
             return True
         first, _, w = process.terms(0.0)
-        inexact = norm2(w) * self.error + process.lost(w) + process.expected_one_sided(w)
+        inexact = norm2(w) * self.error + process.lost(w)
         if first >= max(0.95 * threshold - inexact, inexact):
             return True
         if extra <= 0 or first < inexact / 4:
@@ -339,7 +334,7 @@ class _Attempt:
         if wanted == 0.0 or self._lowest(process)[1] <= 2 * wanted:
             return False
         level = wanted + self.finder.delta
-        bound = process.bound(level, self.error) + process.expected_one_sided(process.terms(level)[2])
+        bound = process.bound(level, self.error)
         # Not shown yet, nor far from it.
         return threshold <= bound < threshold * math.exp((extra + 1) * process.contraction())
 
@@ -357,17 +352,11 @@ class _Attempt:
     # Its error
 
     def _settle_first(self, first: _Start) -> LanczosOutcome | None:
-        """Measure the error of a first start, and go on with it where that is worth more than another start."""
-        process, limits = first.process, self.limits
-        alone, aim = limits.of(1), limits.of(limits.aim)
+        """Measure the error of a first start: against the threshold of one start, if it may do alone."""
+        process, alone = first.process, self.limits.of(1)
         self.error = max(self.error, LANCZOS.even * process.odd)
-        stop = self._measure(first, alone if process.bound(0.0, self.error) < alone else aim)
-        for enough in self._worth_more(process):
-            known = len(process.alpha)
-            stop = stop or self._advance(first, enough)
-            if stop is None and len(process.alpha) > known:
-                stop = self._measure(first, enough)
-        return stop
+        may_do = process.bound(0.0, self.error) < alone
+        return self._settle(first, alone if may_do else self.limits.of(self.limits.aim))
 
     def _settle(self, start: _Start, threshold: float) -> LanczosOutcome | None:
         """Measure the error of a start; if that is in the way, but not too large, go on and measure it again."""
@@ -376,7 +365,7 @@ class _Attempt:
             return stop
         process = start.process
         own, w, known = start.measured[-1][1], process.terms(0.0)[2], len(process.alpha)
-        if 1.25 * norm2(w) * own + process.lost(w) >= threshold:
+        if LANCZOS.near * norm2(w) * own + process.lost(w) >= threshold:
             return None
         stop = self._advance(start, threshold)
         return self._measure(start, threshold) if stop is None and len(process.alpha) > known else stop
@@ -417,14 +406,3 @@ class _Attempt:
             level = process.level(LANCZOS.again * error, threshold)
         self.error = error if first_time else max(self.error, largest)
         return None
-
-    def _worth_more(self, first: LanczosProcess) -> list[float]:
-        """Thresholds that more products of a first start are worth, where their error lets them be reached: that of a
-        start alone, if at its rate another start would cost more; else that of all starts aimed at."""
-        enough, alone = self.limits.of(self.limits.aim), self.limits.of(1)
-        bound, second, _ = first.terms(0.0)
-        least = 1.25 * second * self.error
-        if least < alone and math.log(max(bound / (alone - least), 1.0)) < first.contraction() * len(first.alpha):
-            return [alone]
-        return [enough] if least < enough else []
-

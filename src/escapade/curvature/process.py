@@ -7,9 +7,6 @@ every eigenvector u of B of an eigenvalue at or below a level s satisfies, while
 
 whatever the errors g_j of the products. The second term is at most sum_j |w_j| |g_j|; and, the products being linear in
 what they multiply, at most |w| times the error of the one product that they jointly make, which can be measured.
-
-The numbers w_j fall as fast as the first term does: the later a product, the less its error counts. Where products are
-symmetric, so that third derivatives do not enter, the last ones may therefore do with one side.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from scipy.optimize import brentq
 
 from .._array import Vector, norm2
 from ..derivatives.products import HessianProducts, Product
-from .settings import LANCZOS
 
 HIGHEST = 100.0
 """What stands for an infinite bound, as a logarithm."""
@@ -35,21 +31,13 @@ class LanczosProcess:
 
     products: HessianProducts
     q: Vector
-    threshold: float = 0.0
-    """What the right side must stay below: products whose odd error would be a small part of that are one-sided."""
     taken: list[Product] = field(default_factory=list)
-    one_sided: list[bool] = field(default_factory=list)
-    """Which products were taken on one side, though the others are symmetric."""
     basis: Vector = field(default_factory=lambda: np.zeros((0, 0)))
     """The vectors multiplied so far, as rows."""
     alpha: list[float] = field(default_factory=list)
     beta: list[float] = field(default_factory=list)
     removed: list[float] = field(default_factory=list)
     """The norms of what reorthogonalisation took from each product."""
-    odd: float = 0.0
-    """The largest odd part of a symmetric product: how wrong one side of it was."""
-    safety: float = 1.0
-    """What the error of a product is multiplied by once it is measured."""
     _ritz: tuple[Vector, Vector] | None = None
     _log: float = 0.0
     """Of the product of all beta."""
@@ -57,10 +45,8 @@ class LanczosProcess:
     def advance(self) -> None:
         """One product. B q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j."""
         q = self.q
-        self.one_sided.append(self._one_side_will_do())
-        product = self.products.one_sided(q) if self.one_sided[-1] else self.products(q)
+        product = self.products(q)
         self.taken.append(product)
-        self.odd = max(self.odd, product.odd)
         self._ritz, image = None, product.image
         self.basis = np.concatenate([self.basis, q[None, :]]) if self.alpha else q[None, :]
         self.alpha.append(float(q @ image))                                     # alpha_j = q_j' B q_j
@@ -75,20 +61,15 @@ class LanczosProcess:
         self._log += math.log(max(self.beta[-1], 1e-300))
         self.q = r / self.beta[-1] if self.beta[-1] > 0 else r
 
-    def _one_side_will_do(self) -> bool:
-        """Whether the products to come may be one-sided: of errors such as were seen, little would count."""
-        if not (self.threshold > 0 and self.products.order == 2 and self.alpha):
-            return False
-        w, rate = self.terms(0.0)[2], self.contraction() if self.ritz()[0][0] > 0 else 0.0
-        if not rate > LANCZOS.slow:
-            return False
-        to_come = abs(float(w[-1])) / math.expm1(rate)  # what they weigh together
-        return self.safety * self.odd * to_come <= LANCZOS.spare * self.threshold
-
     @property
     def third(self) -> float:
         """The largest third derivative that the products showed."""
         return max((product.third for product in self.taken), default=0.0)
+
+    @property
+    def odd(self) -> float:
+        """The largest odd part of a symmetric product: how wrong one side of it was."""
+        return max((product.odd for product in self.taken), default=0.0)
 
     @property
     def noise(self) -> float:
@@ -155,10 +136,6 @@ class LanczosProcess:
     def lost(self, w: Vector) -> float:
         """What reorthogonalisation took, as far as it enters the inequality."""
         return float(np.abs(w).dot(self.removed))
-
-    def expected_one_sided(self, w: Vector) -> float:
-        """What one-sided products among symmetric ones are expected to add to the inequality."""
-        return self.safety * self.odd * norm2(w[np.array(self.one_sided)])
 
     def level(self, error: float, threshold: float) -> float:
         """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""

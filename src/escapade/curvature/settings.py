@@ -41,9 +41,8 @@ class LanczosSettings:
         10.0, "factor", "and allowed to be so much larger than expected where that costs nothing", HELD
     )
     even: float = number(0.003, "of the odd part", "what is expected of the even error of symmetric products", HELD)
-    spare: float = number(0.03, "of the threshold", "what one-sided products among symmetric ones may use up", HELD)
-    slow: float = number(
-        0.05, "logarithm", "where the first term shrinks by less a product, nothing is known of products to come", HELD
+    near: float = number(
+        1.25, "factor", "a start goes on where its error, so much larger, would leave room for the first term", HELD
     )
     again: float = number(2.0, "factor", "a shift is measured again that so much larger errors would allow", HELD)
     extra: int = number(2, "products", "what may be spent on the curvature that \"minimum\" needs", HELD)

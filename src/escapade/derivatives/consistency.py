@@ -17,7 +17,7 @@ from ..interval import Estimate
 from ..oracle import few_axes
 from . import steps as steps_
 from .noise import Noise
-from .settings import CONSISTENCY
+from .settings import CONSISTENCY, STEPS
 from .stencil import CoordinateStencil
 
 
@@ -259,7 +259,8 @@ def _check_one(
     blur = 8 * value_error / t[:2] ** 2
     tolerance = CONSISTENCY.along_share * (abs(seen) + curvtol) + moved
     same = bool(np.all(np.abs(short - seen) <= tolerance + blur))
-    return AlongCheck(same, third, float(np.min(short + blur)), jump)
+    truncation = STEPS.truncation_safety * abs(short[0] - short[1])
+    return AlongCheck(same, third, float(np.min(short + blur)) + truncation, jump)
 
 
 def locally_constant(stencil: CoordinateStencil, rng: np.random.Generator) -> tuple[bool, Vector]:

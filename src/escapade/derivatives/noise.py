@@ -204,11 +204,13 @@ class NoiseEvidence:
         unit_of_f = 0.0 if rows is None else self._unit_of_values(seen, floor, epsilon(x), longest)
         if unit_of_f:
             return Noise(unit_of_f, "rounding", unit_of_f)
-        level = table_estimate(self.table)
+        level = table_estimate(self.table) or 0.0
         clear = floor if trust_table else NOISE.heard * floor
-        if level is not None and NOISE.safety * level > clear and not self._is_structure(level, x, unit, precision):
-            return Noise(NOISE.safety * level, "estimated")
-        return Noise(floor, "rounding")
+        if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do
+            return Noise(max(floor, NOISE.rounding_bound * level), "rounding")
+        if self._is_structure(level, x, unit, precision):
+            return Noise(floor, "rounding")
+        return Noise(NOISE.safety * level, "estimated")
 
     def _is_structure(self, level: float, x: Array, unit: Vector, precision: float) -> bool:
         """Whether the close values vary as smoothly as rounding lets them: what seemed noise is structure of f."""
@@ -235,6 +237,9 @@ class NoiseEvidence:
             return unit
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
+        ratios = change / np.min(change, initial=np.inf)
+        if np.any(np.abs(ratios - np.round(ratios)) > 0.01):  # a plateau beside a slope has no unit
+            return 0.0
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
         shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
         return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0

@@ -72,6 +72,10 @@ class NoiseSettings:
     )
     clear: float = number(8.0, "rounding errors", "a change that is larger is none of rounding", HELD)
     heard: float = number(4.0, "rounding errors", "noise below this is taken for rounding", HELD)
+    rounding_bound: float = number(
+        3.0, "standard deviations", "a bound on rounding errors of which a table shows the deviation",
+        "sqrt(3) = 1.73 for one rounding; sums have longer tails",
+    )
     told: int = number(4, "differences", "so many multiples of the least one tell that values have a unit", HELD)
     places: int = number(12, "digits", "values may have been printed with so many", "15 are a float64's own")
     close: tuple[float, float] = number(

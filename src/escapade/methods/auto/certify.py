@@ -96,23 +96,10 @@ def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, d
     """
     spread, same = model.spread(delta), diagonal
     if not isinstance(model, Limited) and (total := float(diagonal.sum())) > 0:
-        model = cut(model, total)
-        spread, factor = model.spread(delta), float(model.diagonal.sum()) / total
+        factor = float(model.diagonal.sum()) / total
         same = diagonal * factor if spread > WIDE and 1 / MUCH < factor < MUCH else diagonal
     if spread < ALIKE or contradiction > 2 * spread or model.misses(same, delta):
         return diagonal_preconditioner(diagonal, delta)
     shape: Any = model.shape(delta, LANCZOS.flattest)
     return MatrixPreconditioner(shape)
 
-
-def cut(model: Model, total: float) -> Model:
-    """The model, if the sum of its eigenvalues is not much more than this. Else it has kept curvatures that f no longer
-    has: the largest become one, such that the sum is right."""
-    values, vectors = model.spectrum
-    if not (float(values.sum()) > MUCH * total and values[0] > 0):
-        return model
-    levels = (total - np.cumsum(values) + values) / np.arange(len(values), 0, -1)  # if all from the k-th on are cut
-    values = np.minimum(values, levels[np.argmax(levels <= values)])
-    smaller = Model((vectors * values) @ vectors.T)
-    smaller.spectrum = values, vectors
-    return smaller
