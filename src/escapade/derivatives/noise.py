@@ -238,7 +238,7 @@ class NoiseEvidence:
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
         ratios = change / np.min(change, initial=np.inf)
-        if np.any(np.abs(ratios - np.round(ratios)) > 0.01):  # a plateau beside a slope has no unit
+        if len(ratios) == 1 or np.any(np.abs(ratios - np.round(ratios)) > 0.01):  # a plateau beside a slope
             return 0.0
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
         shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
