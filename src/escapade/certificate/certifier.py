@@ -144,7 +144,8 @@ class Certifier:
     def wanted(self, local: LocalModel) -> float:
         """The curvature with which "minimum" could be said without a Newton step."""
         rho = self.rho if self.rho is not None else rules.estimated_rho([local.third_derivative])
-        return rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)), self.curvtol)
+        least = rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)))
+        return max(least, (RULES.lifted - 1) * self.curvtol)  # what a second search would show at a higher price
 
     def _minimum_holds(self, local: LocalModel, radius: float, lower: float, known: Evidence) -> bool:
         """Whether f lies above the parabola of the least curvature, as "minimum" says, where the ball ends against the

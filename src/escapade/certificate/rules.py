@@ -60,10 +60,9 @@ def largest_gradient(curvature: float, rho: float, step: float) -> float:
     return min(curvature * step / 2, curvature**2 / (2 * rho + 1e-300))
 
 
-def wanted_curvature(g: float, rho: float, step: float, curvtol: float) -> float:
-    """The curvature with which "minimum" follows from a gradient of this norm without a Newton step, and some more;
-    half the tolerance at least, as `RULES.lifted` would show."""
-    return max(RULES.margin * max(2 * g / step, math.sqrt(2 * rho * g)), (RULES.lifted - 1) * curvtol)
+def wanted_curvature(g: float, rho: float, step: float) -> float:
+    """The curvature with which "minimum" follows from a gradient of this norm without a Newton step, and some more."""
+    return RULES.margin * max(2 * g / step, math.sqrt(2 * rho * g))
 
 
 def ask_for_positive(curvature: Interval, curvtol: float) -> bool:

@@ -98,7 +98,7 @@ class Lanczos(Finder):
             following = self._after(products, outcome.obstacle)
             if outcome.contradicted and products.order > 1 and self.alternative < math.inf:
                 break
-            if following is None or following.order * attempt.rows_of_order_one > self.alternative:
+            if following is None or following.order * attempt.products_needed > self.alternative:
                 break
             if (following.order, following.factor) in tried or following.too_long:
                 break
@@ -209,9 +209,11 @@ class _Attempt:
         return [product for start in self.tried for product in start.process.taken]
 
     @property
-    def rows_of_order_one(self) -> int:
-        """The products of a first start, two at least: what an attempt of order one would cost, over d + 1."""
-        return max(2, len(self.tried[0].process.alpha))
+    def products_needed(self) -> float:
+        """The products that one start alone would take, at the rate of the first, and those that measure its error."""
+        first = self.tried[0].process
+        rate = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
+        return 3 - math.log(self.limits.of(1)) / rate if rate > 0 else math.inf
 
     @property
     def local(self) -> LocalModel:

@@ -206,8 +206,9 @@ class NoiseEvidence:
             return Noise(unit_of_f, "rounding", unit_of_f)
         level = table_estimate(self.table) or 0.0
         clear = floor if trust_table else NOISE.heard * floor
-        if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do
-            return Noise(max(floor, NOISE.rounding_bound * level), "rounding")
+        if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do, unless its points did
+            own = level > NOISE.heard * rounding_of_x(x, unit, self.table)
+            return Noise(max(floor, NOISE.rounding_bound * level) if own else floor, "rounding")
         if self._is_structure(level, x, unit, precision):
             return Noise(floor, "rounding")
         return Noise(NOISE.safety * level, "estimated")

@@ -72,7 +72,7 @@ class CertificateSearch:
             preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
             lowest=model.lowest()[0] if trusted else None,
             soft=model.spectrum[1],
-            wanted=rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)), delta),
+            wanted=rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps))),
         )
         try:
             return finder.search(local, self.rng)
