@@ -195,7 +195,41 @@ class SmoothnessSettings:
     zoom: int = number(3, "factor", "how far it is magnified each time", HELD)
 
 
+@dataclass(frozen=True)
+class LadderSettings:
+    """The ladder of lengths."""
+
+    lines: int = number(3, "lines", "random lines through x", "the study of DESIGN section 5")
+    levels: int = number(6, "lengths", "on each line, on both sides: 36 queries", "the study of DESIGN section 5")
+    least: int = number(4, "lengths", "fewer that are finite show nothing", "two falls, each from two residuals")
+    ratio: float = number(4.0, "factor", "each length is so much shorter than the last", "powers of two are exact")
+    longest: float = number(0.1, "of the unit of x", "the longest length", "the scale at which users look")
+    clear: float = number(30.0, "floors", "a residual that is larger is no rounding and no noise", "DESIGN section 5")
+    plateau: float = number(
+        1.7, "powers of the length", "residuals that fall more slowly are structure: 3 if f is smooth, 1 at a kink",
+        "DESIGN section 5: between 3 and 1, nearer to 1 for flat fourth derivatives",
+    )
+    first: float = number(0.7, "powers of the length", "the same from the longest length, where f may be far from smooth",
+                          "DESIGN section 5")
+    kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
+    leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", "DESIGN section 5")
+    burst: float = number(1e4, "of the parabola", "f explodes there: no length that matters", "DESIGN section 5")
+
+
+@dataclass(frozen=True)
+class UnitSettings:
+    """Units of variables and values."""
+
+    alike: float = number(30.0, "factor", "variables whose sizes differ by less have one unit", "DESIGN section 5")
+    powers: int = number(13, "powers of 16", "lengths at x = 0 that are tried, up and down", "16^13 = 4.5e15: all float64s")
+    halvings: int = number(4, "times", "the interval in which the parabola fails is halved", "16 to 1.2")
+    step: float = number(1e-3, "of the unit of x", "second differences for the unit of f", "eps^(1/4) is 1.2e-4")
+    floor: float = number(1e-6, "of the largest", "the least curvature that counts", "DESIGN section 5")
+
+
 STEPS = StepSettings()
+UNITS = UnitSettings()
+LADDER = LadderSettings()
 NOISE = NoiseSettings()
 GRADIENT = GradientSettings()
 CONSISTENCY = ConsistencySettings()
