@@ -49,10 +49,19 @@ def hessian_vector(f: Oracle, x: Array, v: Array, mu: float) -> Array:
 
     Queries: 4*d
     """
-    d, h = x.shape[0], like(np.full(x.shape[0], mu), x)
-    values = f(axes(x + v, h) + axes(x + v, -h) + axes(x, -h) + axes(x, h))
-    a, b, c, e = (values[i * d : (i + 1) * d] for i in range(4))
+    a, b, c, e = product_values(f, x, v, mu)
     return like((a - b + c - e) / (2 * mu), x)
+
+
+def product_values(f: Oracle, x: Array, v: Array, mu: float) -> Vector:
+    """The values that the paper's product is made of, as four rows: at x + v + mu e_i, x + v - mu e_i, x - mu e_i and
+    x + mu e_i.
+
+    Queries: 4*d
+    """
+    h = like(np.full(x.shape[0], mu), x)
+    values: Vector = f(axes(x + v, h) + axes(x + v, -h) + axes(x, -h) + axes(x, h)).reshape(4, -1)
+    return values
 
 
 @dataclass
