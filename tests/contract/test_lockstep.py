@@ -20,7 +20,10 @@ from escapade.problems import Octopus, OffAxis, StochasticCubic
 from escapade.stopping import Stop
 
 D, N, RUNS = 4, 50, 3
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PROBLEM, SUM = OffAxis(d=D, seed=1), StochasticCubic(d=D, n=N)
 
 

@@ -14,10 +14,13 @@ from escapade.problems import Octopus, OffAxis, StochasticCubic, Transformed, ra
 from escapade.stopping import Stop
 
 D, N = 6, 100
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PLAIN = sorted(set(PRESETS) - SAMPLED)
 NAMES = [*PLAIN, *sorted(SAMPLED)]
-FIRST_ORDER = {"zo-spider", "zo-scsg"}
+FIRST_ORDER = {"zo-spider", "zo-scsg", "zo-sgd"}
 """They have no means to leave a saddle; they start beside it."""
 REACHING = [name for name in PLAIN if name != "rspi"]
 """RSPI's random search needs millions of queries for a gradient of 1e-4."""

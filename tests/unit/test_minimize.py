@@ -463,7 +463,7 @@ def test_every_preset_names_its_method():
     result = escapade.minimize(problem, problem.start, method="pagd", vectorized=True, rng=0)
     assert result.method == "pagd"
     assert set(PRESETS) >= {
-        *("auto", "zo-gd-ncf", "zo-sgd-ncf", "zo-scsg-ncf", "zo-spider-ncf", "zo-spider", "zo-scsg"),
+        *("auto", "zo-gd-ncf", "zo-sgd-ncf", "zo-scsg-ncf", "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd"),
         *("zpsgd", "pagd", "rspi", "neon2-gd", "zo-scrn"),
     }
 

@@ -31,6 +31,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "zo-spider": Entry("that estimate alone: first-order, leaves no saddle", SAMPLED, "4d a sample"),
     "zo-scsg": Entry("those epochs alone: first-order, leaves no saddle", SAMPLED, "6d a sample"),
+    "zo-sgd": Entry("steps on minibatches alone: first-order, leaves no saddle", SAMPLED, "2d a sample"),
     "zpsgd": Entry("baseline: noise in every step (Jin et al. 2018)", PLAIN, "d + 1", "ZPSGD"),
     "pagd": Entry("baseline: noise at small gradients (Vlatakis-Gkaragkounis et al. 2019)", PLAIN, "d + 1", "PAGD"),
     "rspi": Entry("baseline: random search and power iterations (Lucchi et al. 2021)", PLAIN, "2, or 80d + 2", "RSPI"),

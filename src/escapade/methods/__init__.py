@@ -14,6 +14,7 @@ from .rspi import RSPI
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
 from .scsg_ncf import ZOSCSGNCF
+from .sgd import ZOSGD
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
@@ -27,6 +28,7 @@ __all__ = [
     "ZOSCRN",
     "ZOSCSG",
     "ZOSCSGNCF",
+    "ZOSGD",
     "ZOSGDNCF",
     "ZOSPIDER",
     "ZOSPIDERNCF",

@@ -29,6 +29,7 @@ from .rspi import RSPI
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
 from .scsg_ncf import ZOSCSGNCF
+from .sgd import ZOSGD
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
@@ -179,6 +180,13 @@ def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
     return ZOSCSG(B=epochs.B, b=epochs.b, eta=epochs.eta, mu=epochs.mu, T=60), constants
 
 
+def sgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """The steps of ZO-SGD-NCF, a thousand of them: along a curvature of ell/50 they shrink a gradient by e^-5."""
+    method, constants = sgd_ncf(f, x, rng, goal)
+    inner: Any = method
+    return ZOSGD(eta=inner.eta, batch=inner.batch, mu=inner.mu_step, T=1000), constants
+
+
 def scipy_escaping(
     f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, solver: str = "BFGS"
 ) -> Configured:
@@ -227,6 +235,7 @@ PRESETS: dict[str, Preset] = {
     "zo-spider-ncf": spider_ncf,
     "zo-spider": spider,
     "zo-scsg": scsg,
+    "zo-sgd": sgd,
     "zpsgd": zpsgd,
     "pagd": pagd,
     "rspi": rspi,
