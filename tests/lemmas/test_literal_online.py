@@ -212,6 +212,13 @@ def test_below_precision_it_refuses(problem, x):
         problem.theorem().finder()(problem.oracle(), x, np.random.default_rng(0))
 
 
+def test_noise_that_is_given_counts():
+    finder = replace(EDGE[0].theorem().finder(), noise=1e-24)
+    with pytest.raises(BelowPrecision):
+        finder(EDGE[0].oracle(), origin(2), np.random.default_rng(0))
+    assert replace(finder, noise=1e-30)(EDGE[0].oracle(), origin(2), np.random.default_rng(0)).found
+
+
 def test_radii_that_are_no_numbers_are_refused():
     with pytest.raises(BelowPrecision, match=r"C0=1600.0\); lower C0"):
         EDGE[0].theorem(C0=1600.0).finder()

@@ -125,6 +125,7 @@ class LiteralOnline(SampledFinder):
         size, top = float(np.max(np.abs(values))), float(np.max(np.abs(to_numpy(x_0))))
         slope = float(np.max(np.abs(values[0] - values[1]))) / (2 * mu) if mu > 0 else math.inf
         value = eps * (size + least + slope * top)  # an error of f, and of f where x was rounded to
+        value += 3 * float(self.noise) if isinstance(self.noise, int | float | np.number) else 0.0
         error = product_error(value, mu, mu, self.rho, d) if mu**2 > 0 else math.inf
         error += math.sqrt(d) * self.ell * eps * top / mu if mu > 0 else 0.0
         if not error <= self.delta / 16:

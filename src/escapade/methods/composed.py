@@ -54,6 +54,8 @@ class Escaping:
     name: ClassVar[str] = "escaping"
 
     def __post_init__(self) -> None:
+        if self.sigma2 is not None and not self.sigma2 >= 0:
+            raise InvalidSetting(f"sigma2={self.sigma2!r} must be at least 0: it is the mean of a square")
         if self.every < 1:
             raise InvalidSetting(f"every={self.every!r} must be at least 1: so many iterates lie between two checks")
 

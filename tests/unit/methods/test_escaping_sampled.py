@@ -161,6 +161,8 @@ def test_what_it_needs_is_named():
         solve(escaping(Momentum(), sigma2=None))
     with pytest.raises(InvalidSetting, match=r"rho=None.*pass rho"):
         solve(escaping(Momentum(), rho=None))
+    with pytest.raises(InvalidSetting, match=r"sigma2=-1.0 must be at least 0"):
+        escaping(Momentum(), sigma2=-1.0)
     with pytest.raises(InvalidSetting, match="every=0 must be at least 1"):
         escaping(Momentum(), every=0)
     with pytest.raises(MissingCapability, match="is not for a sampled function: take one of minibatch, neon2-online"):
