@@ -77,7 +77,7 @@ class LiteralOnline(SampledFinder):
             m = math.ceil((32 * (delta / 16 + self.ell) / (3 * delta)) ** 2 * log)
             v = delta / (16 * d * rho) * v_j                                    # line 4: v'
             f_S = f.on(f.draw(m, rng, replace=True))                            # line 5
-            z_j = dot(v, self.product(f_S, x_0, v, norm(v))) / norm(v) ** 2   # line 6
+            z_j = dot(v, self.product(f_S, x_0, v, norm(v))) / norm(v) ** 2     # line 6
             if z_j <= -3 * delta / 4:                                           # line 7
                 reason = f"the literal weak finder left the ball, and {m} samples show {z_j:.3g} along its direction"
                 return Finding(Outcome.FOUND, v_j, Interval(-math.inf, z_j + delta / 4), reason, self.name)

@@ -90,11 +90,10 @@ class Escaping:
     def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         """The same on minibatches; the order is that of Algorithm 4, with any descent in the place of its step."""
         check, rho, attempts = self._check(), self._length(), count(1)
-        run = self.descent.iterates(f, x, rng)
+        start, run = x, self.descent.iterates(f, x, rng)
         while True:
             small, size = check(f, x, rng)
             if not small:
-                start = x
                 x, ending = yield from advance(run, x, self.every)
                 if ending is None:
                     continue
@@ -105,7 +104,7 @@ class Escaping:
                     if better is not x:
                         x = better
                         yield Iterate(x, Move.DESCENT, grad_norm=size)
-                    run = self.descent.iterates(f, x, rng)
+                    start, run = x, self.descent.iterates(f, x, rng)
                     continue
             # The gradient is small, or noise hides the way down; a direction of negative curvature may show.
             found = self.finder.attempt(next(attempts))(f, x, rng)
@@ -113,7 +112,7 @@ class Escaping:
                 return Ending.of(found)
             x = escape(f, x, found, self.delta, rho, rng)
             yield Iterate(x, Move.ESCAPE, grad_norm=size)
-            run = self.descent.iterates(f, x, rng)
+            start, run = x, self.descent.iterates(f, x, rng)
 
     def _check(self) -> GradientCheck:
         """Each check of a run spends a thousandth of the failure probability of its searches."""

@@ -131,6 +131,12 @@ def test_a_descent_that_does_nothing_is_helped_on():
     assert result.nfev_by_purpose["line search"] % (13 * N) == 0
 
 
+def test_one_that_stops_at_a_check_is_only_started_again():
+    result = solve(escaping(Lazy(4), every=2), x0=np.full(D, 0.5))
+    assert result.success
+    assert "line search" not in result.nfev_by_purpose
+
+
 def test_a_descent_that_says_unbounded_ends_the_run():
     result = solve(escaping(Lazy(1, Ending(Stop.UNBOUNDED))), x0=np.full(D, 0.5))
     assert result.stop is Stop.UNBOUNDED
