@@ -4,13 +4,14 @@ from .auto import Auto
 from .base import Method
 from .boosted import Boosted
 from .check import GradientCheck
-from .composed import Escaping, SciPyDescent
+from .composed import Escaping
 from .constants import Goal
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
 from .presets import PRESETS
 from .rspi import RSPI
+from .scipy_descent import SciPyDescent
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
 from .scsg_ncf import ZOSCSGNCF

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize as scipy_minimize
 
-from .._array import Array, like, norm, to_numpy
+from .._array import Array, norm
 from ..curvature import SAMPLED_FINDERS, Finder, SampledFinder
 from ..errors import InvalidSetting, MissingCapability
 from ..estimators.gradients import coord_gradient
-from ..oracle import Oracle, points
-from ..stopping import BOTTOMLESS, Ending, Stop
+from ..oracle import Oracle
+from ..stopping import Ending, Stop
 from ..trace import Iterate, Move
 from .base import Iterates, Method
-from .check import FIRST, GradientCheck
+from .check import GradientCheck
+from .composed_sampled import SampledEscaping
+from .downhill import downhill
 from .escape import escape
 
 
@@ -61,7 +60,7 @@ class Escaping:
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         if f.samples is not None and f.batch is None:
-            return (yield from self._sampled(f, x, rng))
+            return (yield from self._sampled().iterates(f, x, rng))
         attempts = count(1)
         while True:
             run = self.descent.iterates(f, x, rng)
@@ -87,111 +86,15 @@ class Escaping:
             x = escape(f, x, found, self.delta, self.rho, rng)
             yield Iterate(x, Move.ESCAPE, grad_norm=norm(g))
 
-    def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        """The same on minibatches; the order is that of Algorithm 4, with any descent in the place of its step."""
-        check, rho, attempts = self._check(), self._length(), count(1)
-        start, run = x, self.descent.iterates(f, x, rng)
-        while True:
-            small, size = check(f, x, rng)
-            if not small:
-                x, ending = yield from advance(run, x, self.every)
-                if ending is None:
-                    continue
-                if ending.stop is Stop.UNBOUNDED:
-                    return Ending(Stop.UNBOUNDED)
-                better = x if bool(np.any(to_numpy(x) != to_numpy(start))) else self._helped(f, x, check, rng)
-                if better is not None:
-                    if better is not x:
-                        x = better
-                        yield Iterate(x, Move.DESCENT, grad_norm=size)
-                    start, run = x, self.descent.iterates(f, x, rng)
-                    continue
-            # The gradient is small, or noise hides the way down; a direction of negative curvature may show.
-            found = self.finder.attempt(next(attempts))(f, x, rng)
-            if found.direction is None:
-                return Ending.of(found)
-            x = escape(f, x, found, self.delta, rho, rng)
-            yield Iterate(x, Move.ESCAPE, grad_norm=size)
-            start, run = x, self.descent.iterates(f, x, rng)
-
-    def _check(self) -> GradientCheck:
-        """Each check of a run spends a thousandth of the failure probability of its searches."""
+    def _sampled(self) -> SampledEscaping:
+        """The loop on a sampled function. Each check spends a thousandth of the searches' failure probability."""
         if not isinstance(self.finder, SampledFinder):
             names = ", ".join(sorted(SAMPLED_FINDERS))
             raise MissingCapability(f"finder {self.finder.name!r} is not for a sampled function: take one of {names}")
         if self.sigma2 is None:
             raise InvalidSetting("sigma2=None: on a sampled function the check needs E |grad f_i - grad f|^2; pass it")
-        return GradientCheck(
-            epsilon=self.epsilon, sigma2=self.sigma2, failure=self.finder.failure / 1000, mu=self.mu
-        )
-
-    def _length(self) -> float:
         if self.rho is None:
             raise InvalidSetting("rho=None: a sampled function is left by steps of length delta / rho; pass rho")
-        return self.rho
-
-    def _helped(self, f: Oracle, x: Array, check: GradientCheck, rng: np.random.Generator) -> Array | None:
-        """A step along the gradient of one batch, as long as descends there.
-
-        Queries: 2*d + 13 a sample
-        """
-        f_S = f.on(f.draw(max(FIRST, check.size), rng))
-        return downhill(f_S, x, coord_gradient(f_S.tagged("check"), x, self.mu))
-
-
-def advance(run: Iterates, x: Array, most: int) -> Generator[Iterate, None, tuple[Array, Ending | None]]:
-    """Up to so many iterates of a descent from x; where it is then, and its ending if it stopped."""
-    for _ in range(most):
-        try:
-            iterate = next(run)
-        except StopIteration as end:
-            return x, end.value or Ending(Stop.FINISHED)
-        x = iterate.x
-        yield iterate
-    return x, None
-
-
-def downhill(f: Oracle, x: Array, g: Array) -> Array | None:
-    """The best of twelve step lengths along -g, each a quarter of the last; None if none descends.
-
-    Queries: 13
-    """
-    lengths = 0.25 ** np.arange(12) / max(1.0, norm(g))
-    trial = like(np.concatenate([[0.0], lengths]), x)
-    values = f.tagged("line search")(points(x[None, :] - trial[:, None] * g[None, :]))
-    best = int(np.argmin(values))
-    return None if best == 0 else x - float(trial[best]) * g
-
-
-class _Bottomless(Exception):
-    """The function fell below what any bounded one would."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SciPyDescent:
-    """A solver of SciPy's as a descent: one run of `scipy.optimize.minimize`."""
-
-    solver: str
-    options: dict[str, Any] = field(default_factory=dict)
-
-    name: ClassVar[str] = "scipy"
-
-    def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        del rng
-        start = to_numpy(x).astype(np.float64)
-        solve: Any = scipy_minimize
-
-        def fun(y: Any) -> float:
-            value = f.value(like(y, x))
-            if value < BOTTOMLESS:
-                raise _Bottomless
-            return value
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                result = solve(fun, start, method=self.solver, options=self.options)
-        except _Bottomless:
-            return Ending(Stop.UNBOUNDED)
-        yield Iterate(like(result.x, x), Move.DESCENT, fun=float(result.fun))
-        return Ending(Stop.FINISHED)
+        failure = self.finder.failure / 1000
+        check = GradientCheck(epsilon=self.epsilon, sigma2=self.sigma2, failure=failure, mu=self.mu)
+        return SampledEscaping(self.descent, self.finder, check, self.delta, self.rho, self.every)

@@ -20,12 +20,13 @@ from ..oracle import Oracle
 from .auto import auto
 from .base import Method
 from .check import GradientCheck
-from .composed import Escaping, SciPyDescent
+from .composed import Escaping
 from .constants import Constants, Goal, deterministic, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
 from .rspi import RSPI
+from .scipy_descent import SciPyDescent
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
 from .scsg_ncf import ZOSCSGNCF

@@ -10,7 +10,10 @@ import pytest
 import escapade
 
 SRC = Path(escapade.__file__).parent
-PAPER = ["gd_ncf", "sgd_ncf", "scsg", "scsg_ncf", "spider", "spider_ncf", "check", "boosted", "composed", "escape"]
+PAPER = [
+    *("gd_ncf", "sgd", "sgd_ncf", "scsg", "scsg_ncf", "spider", "spider_ncf", "check", "boosted", "composed"),
+    *("composed_sampled", "downhill", "escape", "scipy_descent"),
+]
 BASELINES = ["zpsgd", "pagd", "rspi", "neon2_gd", "scrn"]
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
