@@ -1,5 +1,6 @@
 """Methods: frozen settings and one generator each, and the presets that configure them by name."""
 
+from .accelerated import ZOAGDNCF, ZOPerturbedAGD
 from .auto import Auto
 from .base import Method
 from .boosted import Boosted
@@ -17,12 +18,14 @@ from .scsg_ncf import ZOSCSGNCF
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
+from .two_point import ZOTwoPoint
 from .zpsgd import ZPSGD
 
 __all__ = [
     "PAGD",
     "PRESETS",
     "RSPI",
+    "ZOAGDNCF",
     "ZOGDNCF",
     "ZOSCRN",
     "ZOSCSG",
@@ -39,4 +42,6 @@ __all__ = [
     "Method",
     "Neon2GD",
     "SciPyDescent",
+    "ZOPerturbedAGD",
+    "ZOTwoPoint",
 ]
