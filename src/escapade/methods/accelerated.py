@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -121,17 +121,11 @@ class ZOAGDNCF(Accelerated):
     kept at distance r; what grows is a direction of negative curvature. It ends as in their Remark 4: where a step
     along it gains less than f_thres, the saddle point that was suspected is returned.
 
-    Deviation: line 15 divides x and y by two lengths, which caps the momentum: the growth of a curvature -delta is then
-    1 + 2 eta delta at most, that of plain power iteration but for the factor two, and not 1 + sqrt(eta delta), which
-    Lemma 7 needs. With scaling "common" both are divided by the length of y, as in a linear recurrence; "printed" is
-    the form of the paper.
-
     Queries: 2*d an iterate of the search; otherwise 4*d + 2, with `mu_check` 6*d + 2
     """
 
     step: float
     """Length of the step along the direction found, 1/4 sqrt(epsilon / rho)."""
-    scaling: Literal["common", "printed"] = "common"
 
     name: ClassVar[str] = "zo-agd-ncf"
 
@@ -159,7 +153,8 @@ class ZOAGDNCF(Accelerated):
             v = x - x_t                                                         # line 12
             y, g_y = x + (1 - self.theta) * v, None                             # line 13
             if searching:                                                       # line 14
-                x, y = self._scaled(x, y, saddle)                               # line 15
+                x = saddle + self.r / norm(x - saddle) * (x - saddle)           # line 15
+                y = saddle + self.r / norm(y - saddle) * (y - saddle)
             else:
                 check = self._gradient(f, y)
                 if self._curved(f, x, y, check):                                # line 16
@@ -169,8 +164,3 @@ class ZOAGDNCF(Accelerated):
             move = Move.PERTURB if searching else Move.ESCAPE if t - perturbed == self.T else Move.DESCENT
             yield Iterate(x, move, grad_norm=None if searching else size)
         return Ending(Stop.ITERATIONS)
-
-    def _scaled(self, x: Array, y: Array, saddle: Array) -> tuple[Array, Array]:
-        far = norm(y - saddle)
-        near = norm(x - saddle) if self.scaling == "printed" else far
-        return saddle + self.r / near * (x - saddle), saddle + self.r / far * (y - saddle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -37,14 +38,14 @@ class ZOTwoPoint:
     """Root of the mean square of the length of the perturbation."""
     m: int
     """Directions a step."""
-    T: int
+    T: int | None = None
     """Steps."""
 
     name: ClassVar[str] = "zo-two-point"
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         scale = self.r / math.sqrt(x.shape[0])
-        for _ in range(self.T):
+        for _ in count() if self.T is None else range(self.T):
             g = gauss_gradient_central(f, x, self.u, rng, self.m)
             Y = scale * gausses(rng, x, 1)[0, :]
             x = x - self.eta * (g + Y)
