@@ -109,6 +109,10 @@ class ZhangGu2(ZhangGu):
 
     theorem: ClassVar[str] = "Theorem 2, Zhang & Gu"
 
+    def lengths(self) -> tuple[Length, ...]:
+        seen = self.promise[1] * self.r  # what a curvature of -sqrt(rho epsilon) makes of the gradient at distance r
+        return (*super().lengths(), smoothing("mu_step of the search", self.mu_step, seen, self.d))
+
     def method(self, *, x: Array | None = None, magnitude: float = 0.0) -> ZOAGDNCF:
         """The method; with x, and f of this magnitude there, lengths that cannot be resolved raise `BelowPrecision`."""
         self.resolved(x, magnitude)

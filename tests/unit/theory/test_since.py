@@ -61,6 +61,14 @@ def test_assumptions(settings):
         settings(**GIVEN[0]).method(x=np.full(7, 1e8), magnitude=1.0)
 
 
+def test_the_radius_of_theorem_2_is_lost_in_values_of_order_one():
+    settings = zhang_gu_2(**GIVEN[0])
+    assert 1e-13 <= settings.r <= 2e-13
+    assert settings.method(x=np.zeros(7), magnitude=0.0).r == settings.r
+    with pytest.raises(BelowPrecision, match="mu_step of the search"):
+        settings.method(x=np.zeros(7), magnitude=1.0)
+
+
 def test_a_gain_that_is_more_than_all():
     with pytest.raises(InvalidSetting, match="delta_0"):
         zhang_gu_2(**GIVEN[0] | {"Delta_f": 1e-12})
