@@ -1,6 +1,6 @@
 """Numbers of the theorems, literally: settings and query complexities, the paper's and those of later methods."""
 
-from .complexity import SINCE, TABLE, Constants, Row
+from .complexity import TABLE, Constants, Row
 from .settings import (
     Theorem1,
     Theorem2,
@@ -17,7 +17,7 @@ from .settings import (
     theorem_8,
     theorem_9,
 )
-from .since import ZhangGu1, ZhangGu2, zhang_gu_1, zhang_gu_2
+from .since import SINCE, ZhangGu1, ZhangGu2, zhang_gu_1, zhang_gu_2
 
 __all__ = [
     "SINCE",

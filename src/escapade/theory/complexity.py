@@ -1,4 +1,4 @@
-"""The paper's table of query complexities, as functions, and the methods that came after it.
+"""The paper's table of query complexities, as functions.
 
 Counts are to leading order: every hidden constant is one, and only the logarithms the paper prints are there.
 They compare methods and show how they scale; they predict no run.
@@ -142,37 +142,6 @@ def zo_spider_ncf(c: Constants) -> float:
     )
 
 
-# Since then
-
-
-def zo_perturbed_agd(c: Constants) -> float:
-    """ZO-Perturbed-AGD: d log^6(d) Delta_f ell^(1/2) rho^(1/4) / epsilon^(7/4).
-
-    Theorem 1 and, for the logarithm, Table 1, Zhang & Gu (2023).
-    """
-    return math.log(c.d) ** 6 * _accelerated(c)
-
-
-def zo_agd_ncf(c: Constants) -> float:
-    """ZO-AGD-NCF: d log(d) Delta_f ell^(1/2) rho^(1/4) / epsilon^(7/4).
-
-    Theorem 2 and, for the logarithm, Table 1, Zhang & Gu (2023).
-    """
-    return math.log(c.d) * _accelerated(c)
-
-
-def zo_two_point(c: Constants) -> float:
-    """ZO-Two-Point: d / epsilon^2.5, for any number of directions a step.
-
-    Abstract, Ren, Tang & Li (2023), for functions whose saddles are no stricter than all that it covers are.
-    """
-    return float(c.d / c.epsilon**2.5)
-
-
-def _accelerated(c: Constants) -> float:
-    return float(c.d * c.Delta_f * math.sqrt(c.ell) * c.rho**0.25 / c.epsilon**1.75)
-
-
 def _steps(c: Constants, option: int) -> int:
     """RandGradEst needs d times the steps of CoordGradEst."""
     if option not in (1, 2):
@@ -182,7 +151,7 @@ def _steps(c: Constants, option: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of Table 1, or of `SINCE`."""
+    """A row of Table 1, or of `theory.since.SINCE`."""
 
     name: str
     setting: Literal["deterministic", "stochastic"]
@@ -274,37 +243,3 @@ TABLE: dict[str, Row] = {
     )
 }
 """The paper's Table 1, by method."""
-
-SINCE: dict[str, Row] = {
-    row.name: row
-    for row in (
-        Row(
-            name="ZO-Perturbed-AGD",
-            setting="deterministic",
-            estimator="CoordGE",
-            technique="random perturbation + momentum",
-            guarantee="(epsilon, sqrt(epsilon))",
-            printed="d*log(d)**6/epsilon**1.75",
-            queries=zo_perturbed_agd,
-        ),
-        Row(
-            name="ZO-AGD-NCF",
-            setting="deterministic",
-            estimator="CoordGE",
-            technique="negative curvature finding + momentum",
-            guarantee="(epsilon, sqrt(epsilon))",
-            printed="d*log(d)/epsilon**1.75",
-            queries=zo_agd_ncf,
-        ),
-        Row(
-            name="ZO-Two-Point",
-            setting="deterministic",
-            estimator="GaussGE + noise",
-            technique="random perturbation",
-            guarantee="(epsilon, O(sqrt(epsilon)))",
-            printed="d/epsilon**2.5",
-            queries=zo_two_point,
-        ),
-    )
-}
-"""Methods that came after the paper, in the form of its table."""

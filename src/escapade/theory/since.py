@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 of Zhang & Gu (2023), the accelerated methods that came after the paper.
+"""Methods that came after the paper: settings of the theorems of Zhang & Gu (2023), and query complexities.
 
 Read was the version under review at ICLR 2023, without its appendix. What it hides is an argument: `c`, of which it
 says only that it is a constant, and `C_mu`, in the difference steps, each one unless given. The settings of Ren,
@@ -24,6 +24,7 @@ from .assumptions import (
     rounded_up,
     smoothing,
 )
+from .complexity import Constants, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,3 +181,69 @@ def _shared(
             "mu_check": min(longest, C_mu * math.sqrt(epsilon) / d**0.25),
             "mu_step": C_mu * epsilon ** (13 / 8) / math.sqrt(d),
         }
+
+
+# Query complexities
+
+
+def zo_perturbed_agd(c: Constants) -> float:
+    """ZO-Perturbed-AGD: d log^6(d) Delta_f ell^(1/2) rho^(1/4) / epsilon^(7/4).
+
+    Theorem 1 and, for the logarithm, Table 1, Zhang & Gu (2023).
+    """
+    return math.log(c.d) ** 6 * _accelerated(c)
+
+
+def zo_agd_ncf(c: Constants) -> float:
+    """ZO-AGD-NCF: d log(d) Delta_f ell^(1/2) rho^(1/4) / epsilon^(7/4).
+
+    Theorem 2 and, for the logarithm, Table 1, Zhang & Gu (2023).
+    """
+    return math.log(c.d) * _accelerated(c)
+
+
+def zo_two_point(c: Constants) -> float:
+    """ZO-Two-Point: d / epsilon^2.5, for any number of directions a step.
+
+    Abstract, Ren, Tang & Li (2023), for functions whose saddles are no stricter than all that it covers are.
+    """
+    return float(c.d / c.epsilon**2.5)
+
+
+def _accelerated(c: Constants) -> float:
+    return float(c.d * c.Delta_f * math.sqrt(c.ell) * c.rho**0.25 / c.epsilon**1.75)
+
+
+SINCE: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row(
+            name="ZO-Perturbed-AGD",
+            setting="deterministic",
+            estimator="CoordGE",
+            technique="random perturbation + momentum",
+            guarantee="(epsilon, sqrt(epsilon))",
+            printed="d*log(d)**6/epsilon**1.75",
+            queries=zo_perturbed_agd,
+        ),
+        Row(
+            name="ZO-AGD-NCF",
+            setting="deterministic",
+            estimator="CoordGE",
+            technique="negative curvature finding + momentum",
+            guarantee="(epsilon, sqrt(epsilon))",
+            printed="d*log(d)/epsilon**1.75",
+            queries=zo_agd_ncf,
+        ),
+        Row(
+            name="ZO-Two-Point",
+            setting="deterministic",
+            estimator="GaussGE + noise",
+            technique="random perturbation",
+            guarantee="(epsilon, O(sqrt(epsilon)))",
+            printed="d/epsilon**2.5",
+            queries=zo_two_point,
+        ),
+    )
+}
+"""Methods that came after the paper, in the form of its table."""
