@@ -49,7 +49,7 @@ def agd_ncf(of: Given) -> ZOAGDNCF:
 
 
 def two_point(of: Given) -> ZOTwoPoint:
-    """m = d / 10, which costs a tenth more than m = 1 and leaves fewer iterates to keep; u = 1e-4 / sqrt(d). The printed
+    """m = d / 10, which costs a tenth more than m = 1 and makes fewer iterates; u = 1e-4 / sqrt(d). The printed
     step 1 / (2 ell) is that much shorter as the square length of an estimate from m directions is larger, as ZPSGD's
     builder has it."""
     m = math.ceil(of.d / 10)
