@@ -6,6 +6,7 @@ import pytest
 from escapade import Oracle
 from escapade.experiments import since
 from escapade.experiments.build import build
+from escapade.experiments.look import LOOKS
 from escapade.experiments.settings import EPSILON
 from escapade.problems import Cubic, Octopus
 
@@ -26,4 +27,4 @@ def test_the_minimum_is_reached(row):
 
 def test_every_row_has_a_builder():
     assert {row.algorithm for row in (*since.OCTOPUS, *since.CUBIC)} == set(since.BUILDERS)
-    assert set(since.JUDGED) <= set(since.BUILDERS)
+    assert set(since.JUDGED) <= set(since.BUILDERS) <= set(LOOKS)
