@@ -1,6 +1,6 @@
 """Methods: frozen settings and one generator each, and the presets that configure them by name."""
 
-from .accelerated import ZOAGDNCF, ZOPerturbedAGD
+from .agd_ncf import ZOAGDNCF
 from .auto import Auto
 from .base import Method
 from .boosted import Boosted
@@ -10,6 +10,7 @@ from .constants import Goal
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
+from .perturbed_agd import ZOPerturbedAGD
 from .presets import PRESETS
 from .rspi import RSPI
 from .scrn import ZOSCRN

@@ -17,7 +17,7 @@ from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterminis
 from ..estimators.noise import rounding
 from ..estimators.steps import central_step, forward_step
 from ..oracle import Oracle
-from .accelerated import ZOAGDNCF, ZOPerturbedAGD
+from .agd_ncf import ZOAGDNCF
 from .auto import auto
 from .base import Method
 from .check import GradientCheck
@@ -26,6 +26,7 @@ from .constants import Constants, Goal, deterministic, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
+from .perturbed_agd import ZOPerturbedAGD
 from .rspi import RSPI
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
