@@ -290,7 +290,10 @@ def test_results_print_and_turn_into_json(name):
         assert len(data["history"]) == result.nit
 
 
-@pytest.mark.parametrize("name", ["auto", "zpsgd", "pagd", "neon2-gd"])
+STRICT = ["auto", "zpsgd", "pagd", "zo-perturbed-agd", "zo-agd-ncf", "zo-two-point", "neon2-gd"]
+
+
+@pytest.mark.parametrize("name", STRICT)
 def test_strict_arrays(name):
     options = {"grad": lambda x: OFF_AXIS.gradient(np.asarray(x))} if name == "neon2-gd" else {}
     result = solve(name, x0=array_api_strict.zeros(D, dtype=array_api_strict.float64), **options)

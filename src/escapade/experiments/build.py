@@ -21,6 +21,7 @@ from ..methods import (
     Method,
     Neon2GD,
 )
+from . import since
 from .settings import Row
 
 
@@ -159,6 +160,7 @@ BUILDERS: dict[str, Callable[[Given], Method]] = {
     "ZO-SCSG-NCF I": scsg_ncf,
     "ZO-SCSG-NCF II": scsg_ncf,
     "ZO-SPIDER-NCF": spider_ncf,
+    **since.BUILDERS,
 }
 
 

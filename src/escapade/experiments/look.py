@@ -40,6 +40,9 @@ LOOKS = {
     "ZO-SCSG-NCF I": Look("#E69F00", "--"),
     "ZO-SCSG-NCF II": Look("#D55E00", "-."),
     "ZO-SPIDER-NCF": Look("#009E73"),
+    "ZO-Perturbed-AGD": Look("#CC79A7", "-."),
+    "ZO-AGD-NCF": Look("#D55E00"),
+    "ZO-Two-Point": Look("#56B4E9", "--"),
 }
 
 

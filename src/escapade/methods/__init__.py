@@ -1,5 +1,6 @@
 """Methods: frozen settings and one generator each, and the presets that configure them by name."""
 
+from .agd_ncf import ZOAGDNCF
 from .auto import Auto
 from .base import Method
 from .boosted import Boosted
@@ -9,6 +10,7 @@ from .constants import Goal
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
+from .perturbed_agd import ZOPerturbedAGD
 from .presets import PRESETS
 from .rspi import RSPI
 from .scipy_descent import SciPyDescent
@@ -19,12 +21,14 @@ from .sgd import ZOSGD
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
+from .two_point import ZOTwoPoint
 from .zpsgd import ZPSGD
 
 __all__ = [
     "PAGD",
     "PRESETS",
     "RSPI",
+    "ZOAGDNCF",
     "ZOGDNCF",
     "ZOSCRN",
     "ZOSCSG",
@@ -42,4 +46,6 @@ __all__ = [
     "Method",
     "Neon2GD",
     "SciPyDescent",
+    "ZOPerturbedAGD",
+    "ZOTwoPoint",
 ]

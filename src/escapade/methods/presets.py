@@ -15,8 +15,9 @@ import numpy as np
 from .._array import Array
 from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
 from ..estimators.noise import rounding
-from ..estimators.steps import forward_step
+from ..estimators.steps import central_step, forward_step
 from ..oracle import Oracle
+from .agd_ncf import ZOAGDNCF
 from .auto import auto
 from .base import Method
 from .check import GradientCheck
@@ -25,6 +26,7 @@ from .constants import Constants, Goal, deterministic, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
+from .perturbed_agd import ZOPerturbedAGD
 from .rspi import RSPI
 from .scipy_descent import SciPyDescent
 from .scrn import ZOSCRN
@@ -34,6 +36,7 @@ from .sgd import ZOSGD
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
+from .two_point import ZOTwoPoint
 from .zpsgd import ZPSGD
 
 Configured: TypeAlias = tuple[Method, dict[str, float]]
@@ -97,6 +100,49 @@ def rspi(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
         sigma_1=1.0, sigma_2=1.25, T_DFPI=20, eta=1 / c.ell, c=mu, r=mu * 8, shrink=0.95, every=20, K=6000
     )
     return method, _named(c)
+
+
+def accelerated(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, search: bool) -> Configured:
+    """kappa = ell / delta with delta a twentieth of ell, or curvtol if that is more: eta, theta and gamma of Eq. (5).
+
+    rho is the third derivative at the start, and 2 delta at least, so that a step of delta / rho is at most half the
+    unit. T is what growth from r to (sqrt(d) / 0.01) r takes at a curvature of -delta, or to a unit where it is the
+    perturbation that grows; Eq. (7) has 32 sqrt(kappa) times a logarithm, for all failures of a run at once. r is as
+    PAGD's, 0.01, or what keeps the third derivative below delta / 2.
+    """
+    c = deterministic(f, x, rng, goal)
+    d, delta = x.shape[0], max(goal.curvtol, c.ell / 20)
+    rho, mu, noise = max(c.rho, 2 * delta), float(np.max(c.mu)), c.noise
+    eta, theta, gamma = 1 / (4 * c.ell), 1 / (4 * math.sqrt(c.ell / delta)), delta / 4
+    # w of growth 1 + w: w^2 + w (theta - 2 eta delta) = eta delta, to leading order.
+    half = theta / 2 - eta * delta
+    growth = math.log1p(math.sqrt(half * half + eta * delta) - half)
+    slope = math.sqrt(d) * noise / float(np.min(c.mu)) + c.rho * math.sqrt(d) * mu**2 / 6
+    r = max(min(0.01, delta / (2 * rho)), 10 * slope / delta)
+    wanted = 100 * math.sqrt(d) if search else max(100 * math.sqrt(d), math.sqrt(d) / r)
+    T = math.ceil(math.log(wanted) / growth)
+    # gamma / 2 |v|^2 must exceed the errors of two values and of a slope.
+    least = (2 * slope + math.sqrt(4 * slope**2 + 8 * gamma * noise)) / gamma
+    given: dict[str, Any] = {
+        "epsilon": goal.gtol, "eta": eta, "theta": theta, "gamma": gamma, "s": gamma / (4 * rho), "T": T, "r": r,
+        "f_thres": 1e-3 * goal.gtol, "mu": c.mu, "least": least,
+    }
+    if search:
+        return ZOAGDNCF(**given, step=delta / (4 * rho)), _named(c)
+    return ZOPerturbedAGD(**given), _named(c)
+
+
+def two_point(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """m = d / 4: the length of a step is m / (m + d + 1) of 1 / (2 ell), because the estimate has that much more square
+    length, so that a step of m = 1 costs 2d + 4 queries for each 1 / (2 ell), one of m = d / 4 a quarter more. r = gtol
+    and as long a path as ZPSGD's, which takes 200 d steps; u balances noise and truncation of symmetric differences."""
+    c = deterministic(f, x, rng, goal)
+    d = x.shape[0]
+    m = math.ceil(d / 4)
+    longer = 1 + (d + 1) / m
+    u = central_step(max(c.noise, rounding(x, 1e3))) / math.sqrt(d)
+    T = math.ceil(100 * d * longer)
+    return ZOTwoPoint(eta=1 / (2 * c.ell * longer), u=u, r=goal.gtol, m=m, T=T), _named(c)
 
 
 def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -240,6 +286,9 @@ PRESETS: dict[str, Preset] = {
     "zpsgd": zpsgd,
     "pagd": pagd,
     "rspi": rspi,
+    "zo-perturbed-agd": partial(accelerated, search=False),
+    "zo-agd-ncf": partial(accelerated, search=True),
+    "zo-two-point": two_point,
     "neon2-gd": neon2_gd,
     "zo-scrn": scrn,
     **{f"escaping-{solver.lower()}": partial(scipy_escaping, solver=solver) for solver in SCIPY_OPTIONS},

@@ -68,6 +68,7 @@ SIMPLE = {
     gradients.rand_gradient: lambda f, x, m, rng: gradients.rand_gradient(f, x, 1e-3, rng, m),
     gradients.rand_gradient_forward: lambda f, x, m, rng: gradients.rand_gradient_forward(f, x, 1e-3, rng, m),
     gradients.gauss_gradient: lambda f, x, m, rng: gradients.gauss_gradient(f, x, 1e-3, rng, m),
+    gradients.gauss_gradient_central: lambda f, x, m, rng: gradients.gauss_gradient_central(f, x, 1e-3, rng, m),
     hessian_vector.hessian_vector: lambda f, x, m, rng: hessian_vector.hessian_vector(f, x, 1e-3 * x, 1e-3),
     hessian_vector.product_values: lambda f, x, m, rng: hessian_vector.product_values(f, x, 1e-3 * x, 1e-3),
     noise.table: lambda f, x, m, rng: noise.table(f, x, np.ones(len(x)), 0.0, rng),
