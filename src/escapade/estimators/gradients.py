@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, like, namespace, to_numpy
 from .._random import gausses, spheres
-from ..oracle import Oracle, axes, central, point, points
+from ..oracle import Components, Oracle, axes, central, point, points
 
 Steps = float | NDArray[np.float64]
+
+Directions = Literal["own", "shared"]
+"""Of Option II on a minibatch: one for every component, as Lemma 8 averages, or one for all, RandGradEst of f_S."""
 
 
 def coord_gradient(f: Oracle, x: Array, mu: Steps) -> Array:
@@ -49,6 +54,21 @@ def rand_gradient(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: i
     values = f(points(x[None, :] + mu * u) + points(x[None, :] - mu * u))
     slopes = like(x.shape[0] * (values[:m] - values[m:]) / (2 * mu * m), x)
     return namespace(x).sum(slopes[:, None] * u, axis=0)
+
+
+def rand_gradient_sampled(
+    f_S: Oracle, x: Array, mu: float, rng: np.random.Generator, directions: Directions = "own"
+) -> Array:
+    """RandGradEst on a minibatch S: the mean over i of d (f_i(x + mu u_i) - f_i(x - mu u_i)) / (2 mu) u_i.
+
+    Lemma 8, Zhang, Xiong & Gu (2022), whose variance d |grad f|^2 / |S| needs a direction for each component; "shared"
+    takes u_i = u, at the same cost.
+
+    Queries: 2 per sample
+    """
+    if directions == "shared" or f_S.batch is None:
+        return rand_gradient(f_S, x, mu, rng)
+    return rand_gradient(f_S.on(Components(f_S.batch.ids)), x, mu, rng, len(f_S.batch))
 
 
 def rand_gradient_forward(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: int = 1) -> Array:

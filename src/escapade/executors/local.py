@@ -80,6 +80,11 @@ class Vectorized:
     fun: Callable[..., Any]
     args: tuple[Any, ...] = ()
 
+    @property
+    def ids_by_row(self) -> bool:
+        """Whether the function says that it takes ids of shape (rows, k) too: row r is averaged over ids[r]."""
+        return bool(getattr(self.fun, "ids_by_row", False))
+
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
         try:
             return self.fun(block, *batch, *self.args)

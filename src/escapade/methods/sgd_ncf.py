@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array
 from ..curvature import SampledFinder
-from ..estimators.gradients import Steps, coord_gradient, rand_gradient
+from ..estimators.gradients import Directions, Steps, coord_gradient, rand_gradient_sampled
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move
@@ -34,6 +34,8 @@ class ZOSGDNCF:
     mu_step: Steps
     rho: float
     option: Literal[1, 2] = 1
+    directions: Directions = "own"
+    """Of Option II: one for every component of S, or one that all of them share."""
     K: int | None = None
 
     name: ClassVar[str] = "zo-sgd-ncf"
@@ -56,5 +58,5 @@ class ZOSGDNCF:
 
     def _gradient(self, f_S: Oracle, x: Array, rng: np.random.Generator) -> Array:
         if self.option == 2:
-            return rand_gradient(f_S, x, float(np.median(self.mu_step)), rng)
+            return rand_gradient_sampled(f_S, x, float(np.median(self.mu_step)), rng, self.directions)
         return coord_gradient(f_S, x, self.mu_step)

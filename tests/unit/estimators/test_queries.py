@@ -94,6 +94,16 @@ def test_a_batch_of_samples_multiplies(d):
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_direction_a_component_costs_what_a_shared_one_does(d):
+    assert line(gradients.rand_gradient_sampled) == "2 per sample"
+    f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
+    f_S, rng = f.on(f.draw(7, np.random.default_rng(0))), np.random.default_rng(1)
+    for rounds, directions in enumerate(("own", "shared"), 1):
+        spent = cost(f, lambda how=directions: gradients.rand_gradient_sampled(f_S, np.ones(d), 1e-3, rng, how))
+        assert (spent, f.ledger.rounds) == (2 * 7, rounds)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("settings", "which"), [({}, 0), ({"noise": "auto"}, 0), ({"noise": 1e-9}, 1)])
 def test_measure(d, settings, which):
     here = look(d, **settings)
@@ -250,6 +260,7 @@ TESTED = {
     Neighbourhood._holds,
     Neighbourhood._consistent,
     *SIMPLE,
+    gradients.rand_gradient_sampled,
     Neighbourhood.measure.__func__,
     Neighbourhood.row,
     Neighbourhood.take_rows,
