@@ -27,6 +27,7 @@ LAYERS = [
     {"result"},
     {"methods"},
     {"theory"},
+    {"watch"},
     {"run"},
     {"minimize"},
     {"interop", "multistart", "ask_tell"},

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from .._array import Array, like, namespace, to_numpy
 from .._random import gausses, spheres
-from ..oracle import Components, Oracle, axes, central, point, points
+from ..oracle import Batch, Components, Oracle, axes, central, point, points
 
 Steps = float | NDArray[np.float64]
+
+VARIANCE_SAFETY = 1.5
+"""A variance learnt from a pilot is multiplied by this."""
 
 Directions = Literal["own", "shared"]
 """Of Option II on a minibatch: one for every component, as Lemma 8 averages, or one for all, RandGradEst of f_S."""
@@ -41,6 +44,25 @@ def coord_gradient_forward(f: Oracle, x: Array, mu: Steps) -> Array:
     h = like(steps, x)
     values = f(axes(x, h) + point(x))
     return like((values[:d] - values[d]) / to_numpy(h).astype(np.float64), x)
+
+
+def coord_gradient_spread(
+    f: Oracle, x: Array, mu: Steps, batch: Batch, groups: int = 8
+) -> tuple[Array, float]:
+    """CoordGradEst on a batch, and E |grad f_i - grad f|^2 as the spread of the means over some groups of it shows.
+
+    The variance is multiplied by VARIANCE_SAFETY; a batch of one sample shows none.
+
+    Queries: 2*d per sample
+    """
+    parts = np.array_split(batch.ids, min(groups, len(batch)))
+    gradients = [coord_gradient(f.on(Batch(ids)), x, mu) for ids in parts]
+    rows = np.stack([to_numpy(g).astype(np.float64) for g in gradients])
+    shares = np.array([len(ids) for ids in parts]) / len(batch)
+    mean = shares @ rows
+    squares = shares @ np.sum((rows - mean) ** 2, axis=1)                       # E is sigma^2 (groups - 1) / |S|
+    sigma2 = float(squares) * len(batch) / (len(parts) - 1) if len(parts) > 1 else 0.0
+    return like(mean, x), VARIANCE_SAFETY * sigma2
 
 
 def rand_gradient(f: Oracle, x: Array, mu: float, rng: np.random.Generator, m: int = 1) -> Array:

@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 
 from .._array import Array, epsilon, like, to_numpy
 from ..oracle import Batch, Oracle, axes, central, point
+from .gradients import VARIANCE_SAFETY
 from .neighbourhood import Interval, Vector, as_scale
 from .noise import rounding
 from .steps import curvature_steps, gradient_steps
@@ -25,9 +26,6 @@ is not, unless the whole sum is taken."""
 
 WHOLE = 2048
 """A sum of at most so many samples is taken whole, and nothing about samples needs to be trusted."""
-
-VARIANCE_SAFETY = 1.5
-"""A variance learnt from a pilot is multiplied by this."""
 
 GLANCE = 32
 """Samples in a batch that only steps are judged by."""
@@ -225,7 +223,7 @@ def sampled_gradient(
     spread = np.stack([_gradient(f.on(Batch(np.array([i]))), x, h) * unit for i in pilot])
     sigma2 = VARIANCE_SAFETY * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     m = math.ceil(math.log(1 / failure) / math.log(1 / 0.67)) | 1
-    size = max(len(pilot), math.ceil(128 * sigma2 / gtol**2))
+    size = max(len(pilot), math.ceil(min(128 * sigma2 / gtol**2, 2.0**31)))
     blur = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
     if isinstance(f.samples, int) and (f.samples <= WHOLE or m * size >= f.samples):
         g = _gradient(f.on(f.everything()), x, h) * unit

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -20,9 +21,9 @@ from ..oracle import Oracle
 from .agd_ncf import ZOAGDNCF
 from .auto import auto
 from .base import Method
-from .check import GradientCheck
+from .check import GradientCheck, samples_for
 from .composed import Escaping
-from .constants import Constants, Goal, deterministic, stochastic
+from .constants import Constants, Goal, deterministic, sigma2_at, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
@@ -146,9 +147,14 @@ def two_point(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Conf
 
 
 def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """100 d^2 directions, for with fewer the Hessian of a minimum is estimated as indefinite; alpha is ell."""
+    """100 d^2 directions, for with fewer the Hessian of a minimum is estimated as indefinite; alpha is ell. A Hessian
+    has a spread of its own, which the gradient's does not show: 32 samples at least."""
     c = stochastic(f, x, rng, goal) if f.samples is not None else deterministic(f, x, rng, goal)
     d = x.shape[0]
+
+    def batch(f: Oracle, x: Array, rng: np.random.Generator) -> int:
+        return 1 if f.samples is None else max(32, samples_for(32 * sigma2_at(f, x, rng, c) / goal.gtol**2))
+
     method = ZOSCRN(
         nu=1e-3 / math.sqrt(d),
         nu_gradient=1e-6 / math.sqrt(d),
@@ -156,19 +162,19 @@ def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
         m_hessian=100 * d * d,
         alpha=c.ell,
         tolerance=goal.gtol / (4 * c.ell),
-        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+        batch=batch,
     )
     return method, _named(c)
 
 
 def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """Theorem 3's step and batch with ell and sigma estimated (for Option II, sixteen times its step); the minibatch
-    finder, the cheaper of the two."""
+    """Theorem 3's step and batch with ell and sigma estimated, sigma at every point (for Option II, sixteen times its
+    step); the minibatch finder."""
     c = stochastic(f, x, rng, goal)
     method = ZOSGDNCF(
         delta=goal.curvtol,
         eta=1 / (4 * c.ell) if option == 1 else 1 / (2 * x.shape[0] * c.ell),
-        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+        batch=None,
         check=_check(c, goal),
         finder=_finder(goal),
         mu_step=c.mu,
@@ -179,19 +185,22 @@ def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: i
 
 
 def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
-    Option II: b at least d, which its lemma asks for, and the lemma's step."""
+    """The epochs of ZO-SCSG for the sigma of every point."""
     c = stochastic(f, x, rng, goal)
-    d = x.shape[0]
-    n = f.samples if isinstance(f.samples, int) else math.inf
-    B = int(min(n, max(128, math.ceil(480 * c.sigma2 / goal.gtol**2))))
-    if option == 1:
-        epochs = ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
-    else:
-        b = max(d, B // 20)
-        epochs = ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
+    epochs = partial(_epochs, f.samples, x.shape[0], c, goal, option)
     method = ZOSCSGNCF(delta=goal.curvtol, rho=c.rho, epochs=epochs, check=_check(c, goal), finder=_finder(goal))
     return method, _named(c)
+
+
+def _epochs(samples: Any, d: int, c: Constants, goal: Goal, option: int, sigma2: float) -> ZOSCSG:
+    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
+    Option II: b at least d, which its lemma asks for, and the lemma's step."""
+    n = samples if isinstance(samples, int) else math.inf
+    B = int(min(n, max(128, samples_for(480 * sigma2 / goal.gtol**2))))
+    if option == 1:
+        return ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
+    b = max(d, B // 20)
+    return ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
 
 
 def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
@@ -199,39 +208,42 @@ def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Z
     left out: what is returned is certified afterwards. n_0 is 1: steps grow and batches shrink with it alike, so
     that a larger one only costs more where the whole sum is smaller than a batch."""
     c = stochastic(f, x, rng, goal)
-    eps = goal.gtol / 3
-    sigma = math.sqrt(c.sigma2)
-    method = ZOSPIDER(
+    return _spider(c, goal, c.sigma2), _named(c)
+
+
+def _spider(c: Constants, goal: Goal, sigma2: float) -> ZOSPIDER:
+    eps, sigma = goal.gtol / 3, math.sqrt(sigma2)
+    return ZOSPIDER(
         epsilon_tilde=eps,
         eta=eps / c.ell,
-        S1=max(1, math.ceil(16 * c.sigma2 / eps**2)),
-        S2=max(1, math.ceil(16 * sigma / eps)),
-        q=max(1, math.ceil(sigma / eps)),
+        S1=samples_for(16 * sigma2 / eps**2),
+        S2=samples_for(16 * sigma / eps),
+        q=samples_for(sigma / eps),
         mu=c.mu,
     )
-    return method, _named(c)
 
 
 def spider_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """The theorem promises 2 delta: the finder is given half of curvtol."""
-    inner, constants = spider(f, x, rng, goal)
+    """The theorem promises 2 delta: the finder is given half of curvtol. sigma is estimated after every search."""
+    c = stochastic(f, x, rng, goal)
+
+    def inner(f: Oracle, x: Array, rng: np.random.Generator) -> ZOSPIDER:
+        return _spider(c, goal, sigma2_at(f, x, rng, c))
+
     finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure, noise=goal.noise)
-    return ZOSPIDERNCF(delta=goal.curvtol, rho=constants["rho"], spider=inner, finder=finder), constants
+    return ZOSPIDERNCF(delta=goal.curvtol, rho=c.rho, spider=inner, finder=finder), _named(c)
 
 
 def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """The epochs of ZO-SCSG-NCF, sixty of them."""
-    method, constants = scsg_ncf(f, x, rng, goal)
-    inner: Any = method
-    epochs: ZOSCSG = inner.epochs
-    return ZOSCSG(B=epochs.B, b=epochs.b, eta=epochs.eta, mu=epochs.mu, T=60), constants
+    c = stochastic(f, x, rng, goal)
+    return replace(_epochs(f.samples, x.shape[0], c, goal, 1, c.sigma2), T=60), _named(c)
 
 
 def sgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """The steps of ZO-SGD-NCF, a thousand of them: along a curvature of ell/50 they shrink a gradient by e^-5."""
-    method, constants = sgd_ncf(f, x, rng, goal)
-    inner: Any = method
-    return ZOSGD(eta=inner.eta, batch=inner.batch, mu=inner.mu_step, T=1000), constants
+    c = stochastic(f, x, rng, goal)
+    return ZOSGD(eta=1 / (4 * c.ell), batch=samples_for(32 * c.sigma2 / goal.gtol**2), mu=c.mu, T=1000), _named(c)
 
 
 def scipy_escaping(
@@ -264,7 +276,7 @@ SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
 
 def _check(c: Constants, goal: Goal) -> GradientCheck:
     # A run makes many checks; each spends a thousandth of the failure probability.
-    return GradientCheck(epsilon=goal.gtol, sigma2=c.sigma2, failure=goal.failure / 1000, mu=c.mu)
+    return GradientCheck(epsilon=goal.gtol, sigma2=None, failure=goal.failure / 1000, mu=c.mu)
 
 
 def _finder(goal: Goal) -> Minibatch:

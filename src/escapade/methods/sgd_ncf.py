@@ -15,7 +15,7 @@ from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move
 from .base import Iterates
-from .check import GradientCheck
+from .check import GradientCheck, samples_for
 from .escape import escape
 
 
@@ -26,8 +26,8 @@ class ZOSGDNCF:
     delta: float
     eta: float
     """Step size: 1 / (4 ell) for Option I, 1 / (32 d ell) for Option II."""
-    batch: int
-    """|S|."""
+    batch: int | None
+    """|S|; None takes 32 sigma^2 / epsilon^2, as Theorem 3, with the sigma that the check saw at this point."""
     check: GradientCheck
     """Lines 2 and 3: whether the gradient norm is at most epsilon, or at least epsilon / 2 (Proposition 1)."""
     finder: SampledFinder
@@ -43,9 +43,10 @@ class ZOSGDNCF:
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         attempts = count(1)
         for _ in count() if self.K is None else range(self.K):                  # line 1
-            small, size = self.check(f, x, rng)                                 # line 2
+            small, size, sigma2 = self.check.look(f, x, rng)                    # line 2
             if not small:                                                       # line 3
-                f_S = f.on(f.draw(self.batch, rng))                             # line 4
+                batch = self.batch or samples_for(32 * sigma2 / self.check.epsilon**2)
+                f_S = f.on(f.draw(batch, rng))                                  # line 4
                 x = x - self.eta * self._gradient(f_S, x, rng)                  # lines 5, 6
                 yield Iterate(x, Move.DESCENT, grad_norm=size)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar, Literal
@@ -33,7 +34,8 @@ class ZOSPIDERNCF:
 
     delta: float
     rho: float
-    spider: ZOSPIDER
+    spider: ZOSPIDER | Callable[[Oracle, Array, np.random.Generator], ZOSPIDER]
+    """Or those for a point, where a search has ended; then v_k begins afresh."""
     finder: SampledFinder
     J: int | None = None
     form: Literal["printed", "downhill"] = "printed"
@@ -41,11 +43,14 @@ class ZOSPIDERNCF:
     name: ClassVar[str] = "zo-spider-ncf"
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        spider, eta, downhill = self.spider, self.spider.eta, self.form == "downhill"
-        length = spider.length(self.delta, self.rho, eta)
-        v, previous, k = x, x, 0
+        downhill, v, previous, k = self.form == "downhill", x, x, 0
         for j in count() if self.J is None else range(self.J + 1):              # line 1
             looked, found = x, self.finder.attempt(j + 1)(f, x, rng)            # line 2: w_1
+            if isinstance(self.spider, ZOSPIDER):
+                spider = self.spider
+            else:
+                spider, k = self.spider(f, x, rng), 0
+            eta, length = spider.eta, spider.length(self.delta, self.rho, spider.eta)
             w = None if found.direction is None else sign(rng) * eta * found.direction     # line 3: w_2
             for i in count() if downhill else range(length):                    # line 4
                 v = spider.estimate(f, k, x, previous, v, rng)                  # lines 5 to 10

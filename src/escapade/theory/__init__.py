@@ -1,6 +1,7 @@
 """Numbers of the theorems, literally: settings and query complexities, the paper's and those of later methods."""
 
 from .complexity import TABLE, Constants, Row
+from .pagd import PAGDInitialisation, pagd_initialisation
 from .settings import (
     Theorem1,
     Theorem2,
@@ -23,6 +24,7 @@ __all__ = [
     "SINCE",
     "TABLE",
     "Constants",
+    "PAGDInitialisation",
     "Row",
     "Theorem1",
     "Theorem2",
@@ -33,6 +35,7 @@ __all__ = [
     "Theorem9",
     "ZhangGu1",
     "ZhangGu2",
+    "pagd_initialisation",
     "theorem_1",
     "theorem_2",
     "theorem_3",

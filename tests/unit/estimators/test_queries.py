@@ -104,6 +104,15 @@ def test_a_direction_a_component_costs_what_a_shared_one_does(d):
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_spread_costs_what_the_gradient_does(d):
+    f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
+    batch, promise = f.draw(7, np.random.default_rng(0)), promised(gradients.coord_gradient, 0, d=d)
+    assert line(gradients.coord_gradient_spread) == "2*d per sample"
+    for groups in (1, 3, 7, 8):
+        assert cost(f, lambda k=groups: gradients.coord_gradient_spread(f, np.ones(d), 1e-3, batch, k)) == 7 * promise
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("settings", "which"), [({}, 0), ({"noise": "auto"}, 0), ({"noise": 1e-9}, 1)])
 def test_measure(d, settings, which):
     here = look(d, **settings)
@@ -260,6 +269,7 @@ TESTED = {
     Neighbourhood._holds,
     Neighbourhood._consistent,
     *SIMPLE,
+    gradients.coord_gradient_spread,
     gradients.rand_gradient_sampled,
     Neighbourhood.measure.__func__,
     Neighbourhood.row,

@@ -108,3 +108,15 @@ def test_on_the_stochastic_cubic_the_printed_form_walks_and_the_downhill_form_ar
             escapes[form, seed] = moves.count(Move.ESCAPE) / len(moves)
     assert all(lowest["downhill", seed] > 0.99 > 0.8 > lowest["printed", seed] for seed in range(3))
     assert all(escapes["printed", seed] > 0.8 and escapes["downhill", seed] < 0.1 for seed in range(3))
+
+
+def test_a_whole_sum_is_estimated_afresh():
+    """S2 >= n: 2dn queries an estimate, exact whatever v was before; a difference would cost 4dn."""
+    problem, n, x = StochasticCubic(d=5, n=30), 30, np.full(5, 0.3)
+    f = Oracle.of(problem.sample_value, vectorized=True, samples=n)
+    for S2, cost, exact in ((30, 2 * 5 * n, True), (99, 2 * 5 * n, True), (29, 4 * 5 * 29, False)):
+        spider = ZOSPIDER(epsilon_tilde=0.01, eta=0.01, S1=4, S2=S2, q=7, mu=1e-5)
+        before = f.ledger.queries
+        v = spider.estimate(f, 3, x, x + 0.1, np.full(5, 10.0), np.random.default_rng(0))
+        assert f.ledger.queries - before == cost
+        assert np.allclose(v, problem.gradient(x), atol=1e-6) is exact
