@@ -10,7 +10,7 @@ from escapade import Oracle
 from escapade.curvature import Minibatch
 from escapade.estimators.gradients import coord_gradient_spread
 from escapade.methods import ZOSGDNCF, GradientCheck
-from escapade.problems import MatrixSensing, PhaseRetrieval
+from escapade.problems import MatrixSensing, PhaseRetrieval, StochasticCubic
 from escapade.stopping import Ending, Stop
 from escapade.trace import Iterate
 from escapade.watch import Watch
@@ -77,15 +77,28 @@ def test_the_spread_of_groups_is_that_of_samples(groups):
     xi = np.random.default_rng(0).standard_normal((5000, 6))
     f = Oracle.of(lambda x, ids: x @ xi[ids].mean(axis=0), vectorized=True, samples=5000)
     x, rng = np.zeros(6), np.random.default_rng(1)
-    seen = [coord_gradient_spread(f, x, 1e-3, f.draw(64, rng), groups) for _ in range(200)]
+    seen = [coord_gradient_spread(f, x, 1e-3, f.draw(64, rng), rng, groups) for _ in range(200)]
     spread = np.array([sigma2 for _, sigma2 in seen])
     sigma2 = float(np.sum(np.var(xi, axis=0)))
     assert abs(spread.mean() - 1.5 * sigma2) <= 4 * spread.std() / np.sqrt(200)
-    whole, one = f.on(f.everything()), coord_gradient_spread(f, x, 1e-3, f.draw(1, rng))[1]
+    whole, one = f.on(f.everything()), coord_gradient_spread(f, x, 1e-3, f.draw(1, rng), rng)[1]
     assert one == 0.0
     mean = np.mean([g for g, _ in seen], axis=0)
     exact = [whole.value(e) for e in np.eye(6)]
     assert np.allclose(mean, exact, atol=5 / np.sqrt(200 * 64))
+
+
+def test_antithetic_pairs_do_not_hide_the_spread():
+    """Side by side in a sorted batch, pairs have means of zero: groups must not be made of neighbours."""
+    problem = StochasticCubic(d=10, n=64)
+    f, x = Oracle.of(problem.sample_value, vectorized=True, samples=64), np.zeros(10)
+    _, sigma2 = coord_gradient_spread(f, x, 1e-4, f.everything(), np.random.default_rng(0))
+    exact = float(np.mean(np.sum(problem._table[1] ** 2, axis=1)))
+    assert exact / 2 < sigma2 < 5 * exact
+    check = GradientCheck(epsilon=0.05, sigma2=None, failure=1e-5, mu=1e-4)
+    before = f.ledger.queries
+    assert check(f, x, np.random.default_rng(0))[0]
+    assert f.ledger.queries - before == 2 * 10 * 64  # the first batch is the whole sum
 
 
 def test_a_check_without_sigma_measures_it_where_it_is():

@@ -47,15 +47,16 @@ def coord_gradient_forward(f: Oracle, x: Array, mu: Steps) -> Array:
 
 
 def coord_gradient_spread(
-    f: Oracle, x: Array, mu: Steps, batch: Batch, groups: int = 8
+    f: Oracle, x: Array, mu: Steps, batch: Batch, rng: np.random.Generator, groups: int = 8
 ) -> tuple[Array, float]:
     """CoordGradEst on a batch, and E |grad f_i - grad f|^2 as the spread of the means over some groups of it shows.
 
+    Groups are drawn: samples that stand side by side may belong together (antithetic pairs have means of no spread).
     The variance is multiplied by VARIANCE_SAFETY; a batch of one sample shows none.
 
     Queries: 2*d per sample
     """
-    parts = np.array_split(batch.ids, min(groups, len(batch)))
+    parts = np.array_split(rng.permutation(batch.ids), min(groups, len(batch)))
     gradients = [coord_gradient(f.on(Batch(ids)), x, mu) for ids in parts]
     rows = np.stack([to_numpy(g).astype(np.float64) for g in gradients])
     shares = np.array([len(ids) for ids in parts]) / len(batch)

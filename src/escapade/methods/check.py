@@ -62,7 +62,10 @@ class GradientCheck:
         f = f.tagged("check")
         if self.sigma2 is not None:
             return *self._batches(f, x, rng, FIRST), self.sigma2
-        g, sigma2 = coord_gradient_spread(f, x, self.mu, f.draw(FIRST, rng))
+        batch = f.draw(FIRST, rng)
+        g, sigma2 = coord_gradient_spread(f, x, self.mu, batch, rng)
+        if len(batch) == f.samples:
+            return norm(g) < 0.75 * self.epsilon, norm(g), sigma2
         if norm(g) >= self.epsilon + 3 * math.sqrt(sigma2 / FIRST):
             return False, norm(g), sigma2
         return *replace(self, sigma2=sigma2)._batches(f, x, rng, 4 * FIRST), sigma2

@@ -77,7 +77,7 @@ def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Con
     f = f.tagged("setup", pin=True)
     on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
     mu = on_batch.mu
-    _, sigma2 = coord_gradient_spread(f, x, mu, f.draw(PILOT, rng), PILOT)
+    _, sigma2 = coord_gradient_spread(f, x, mu, f.draw(PILOT, rng), rng, PILOT)
     # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
     return Constants(on_batch.ell, mu, sigma2, max(on_batch.rho, 2 * goal.curvtol), sampled=True)
 
@@ -87,4 +87,4 @@ def sigma2_at(f: Oracle, x: Array, rng: np.random.Generator, constants: Constant
 
     Queries: 2*d * 64
     """
-    return coord_gradient_spread(f.tagged("check"), x, constants.mu, f.draw(PILOT, rng))[1]
+    return coord_gradient_spread(f.tagged("check"), x, constants.mu, f.draw(PILOT, rng), rng)[1]

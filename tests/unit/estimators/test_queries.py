@@ -108,8 +108,10 @@ def test_a_spread_costs_what_the_gradient_does(d):
     f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
     batch, promise = f.draw(7, np.random.default_rng(0)), promised(gradients.coord_gradient, 0, d=d)
     assert line(gradients.coord_gradient_spread) == "2*d per sample"
+    rng = np.random.default_rng(1)
     for groups in (1, 3, 7, 8):
-        assert cost(f, lambda k=groups: gradients.coord_gradient_spread(f, np.ones(d), 1e-3, batch, k)) == 7 * promise
+        spent = cost(f, lambda k=groups: gradients.coord_gradient_spread(f, np.ones(d), 1e-3, batch, rng, k))
+        assert spent == 7 * promise
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
