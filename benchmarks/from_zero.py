@@ -19,7 +19,7 @@ from escapade.problems import MatrixSensing, PhaseRetrieval
 
 METHODS = (
     *("auto", "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii"),
-    *("zo-spider", "zo-spider-ncf", "zo-scsg", "zo-scrn"),
+    *("zo-spider", "zo-spider-ncf", "zo-sgd", "zo-scsg", "zo-scrn"),
 )
 
 

@@ -47,7 +47,7 @@ def matrix_sensing(rows, n):
 PROBLEMS = {"phase retrieval": phase_retrieval(6, 400), "matrix sensing": matrix_sensing(3, 400)}
 METHODS = (
     *("auto", "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii"),
-    *("zo-spider", "zo-spider-ncf", "zo-scsg", "zo-scrn"),
+    *("zo-spider", "zo-spider-ncf", "zo-sgd", "zo-scsg", "zo-scrn"),
 )
 ARRIVE = {"auto", "zo-sgd-ncf", "zo-scsg-ncf"}
 

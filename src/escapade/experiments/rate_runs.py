@@ -240,5 +240,6 @@ def method_of(here: Sweep) -> Method:
         return theorem_7(**known, sigma=c.sigma, C_K=C_K).method()
     if here.theorem == "Theorem 8":
         spiders = theorem_8(**known, sigma=c.sigma).method()
-        return replace(spiders, spider=replace(spiders.spider, epsilon_tilde=here.epsilon / 3))
+        inner: Any = spiders.spider
+        return replace(spiders, spider=replace(inner, epsilon_tilde=here.epsilon / 3))
     return theorem_4(**known, p=P, C_K=C_K, option=2 if here.theorem == "Theorem 4 II" else 1).method()
