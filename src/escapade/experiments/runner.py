@@ -25,6 +25,7 @@ from .panels import Curve, Panel
 from .records import Record
 from .runs import runs_of
 from .store import Store, digest_of
+from .summary import summarise
 
 NAMES = tuple(FIGURES)
 
@@ -149,7 +150,7 @@ def run(
 def conclude(
     store: Store, records: list[Record], panels: list[Panel], data: Path | None, about: dict[str, Any]
 ) -> tuple[tuple[Verdict, ...], tuple[Failure, ...]]:
-    """Judge the claims, and write the tidy files, the figures and the report."""
+    """Judge the claims, and write the tidy files, the summary, the figures and the report."""
     evidence = Evidence(records, panels)
     verdicts, failures = judge_all(evidence, about["figures"]), failures_of(evidence, panels, data)
     details = {
@@ -159,6 +160,7 @@ def conclude(
         "failures": [asdict(failure) for failure in failures],
     }
     store.tidy(records, about | details)
+    store.summary(summarise(evidence, verdicts, failures, about))
     draw(evidence, store.root / "figures")
     write_report(store.root / "report.html", evidence, verdicts, failures, about["missing"], quick=about["quick"])
     return tuple(verdicts), tuple(failures)

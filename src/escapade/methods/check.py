@@ -59,7 +59,7 @@ class GradientCheck:
 
     def look(self, f: Oracle, x: Array, rng: np.random.Generator) -> tuple[bool, float, float]:
         """The same, and sigma^2."""
-        f = f.tagged("check")
+        f = f.tagged("gradient check")
         if self.sigma2 is not None:
             return *self._batches(f, x, rng, FIRST), self.sigma2
         batch = f.draw(FIRST, rng)
