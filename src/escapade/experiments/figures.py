@@ -64,7 +64,8 @@ def span(view: View, evidence: Evidence) -> tuple[float, float]:
     runs = [run for curve in view.panel.curves for run in evidence.runs(view.panel, curve.label)]
     times = [run.free if view.axis == "free" else [*run.queries, run.nfev] for run in runs]
     first = min((one[1] for one in times if len(one) > 1), default=2)
-    return max(1.0, first / 2), 1.3 * max(one[-1] for one in times)
+    low = max(1.0, first / 2)
+    return low, max(10 * low, 1.3 * max(one[-1] for one in times))
 
 
 def _new(width: float, height: float, caption: str, key: str) -> Any:
