@@ -19,6 +19,7 @@ COLOURS = {
     "curvature": "#009E73",
     "escape": "#CC79A7",
     "certificate": "#56B4E9",
+    "watch": "#444444",
     "SciPy": "#D55E00",
 }
 """Of purposes; the others are grey."""
