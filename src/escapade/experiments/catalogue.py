@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from . import settings
+from . import settings, since
 from .evidence import AS_PRINTED, AUTHORS, ONLINE
 from .panels import Curve, Form, Panel
 from .settings import EPSILON, Row
@@ -32,6 +32,10 @@ AUTO = Curve(label="auto", shown_in=("auto",))
 SCIPY = (Curve(label="Powell (SciPy)", solver="Powell"), Curve(label="BFGS (SciPy)", solver="BFGS"))
 
 
+BESIDE = ("ZPSGD", "PAGD", "ZO-GD-NCF")
+"""The curves that later methods are shown beside."""
+
+
 def _curves(rows: tuple[Row, ...], printed: tuple[str, ...] = (), authors: tuple[str, ...] = ()) -> tuple[Curve, ...]:
     """The rows with what was used; those that fail as printed also as printed, rivals also in their authors' form."""
     as_printed = (Curve(label=row.algorithm + AS_PRINTED, row=row, variant="printed") for row in rows)
@@ -45,6 +49,14 @@ def _curves(rows: tuple[Row, ...], printed: tuple[str, ...] = (), authors: tuple
 
 def _deterministic(rows: tuple[Row, ...], authors: tuple[str, ...] = ("RSPI",)) -> tuple[Curve, ...]:
     return (*_curves(rows, ("ZPSGD", "PAGD"), authors), AUTO)
+
+
+def _with_later(curves: tuple[Curve, ...], later: tuple[Row, ...]) -> tuple[Curve, ...]:
+    """And in a row of their own methods that came after the paper, beside ZPSGD, PAGD and ZO-GD-NCF."""
+    beside = tuple(
+        replace(curve, shown_in=(*curve.shown_in, "since then")) if curve.label in BESIDE else curve for curve in curves
+    )
+    return (*beside, *(Curve(label=row.algorithm, row=row, shown_in=("since then",)) for row in later))
 
 
 def _sampled(rows: tuple[Row, ...]) -> tuple[Curve, ...]:
@@ -81,7 +93,7 @@ def octopus(small: Callable[[int], int]) -> list[Panel]:
                     family="octopus",
                     d=d,
                     form=form,
-                    curves=_deterministic(rows) if form == "plain" else _beside_scipy(rows),
+                    curves=_with_later(_deterministic(rows), since.OCTOPUS) if form == "plain" else _beside_scipy(rows),
                     epsilon=epsilon,
                     delta=math.sqrt(math.e * epsilon),
                 )
@@ -149,7 +161,7 @@ def _deterministic_cubic(form: Form, d: int) -> Panel:
         family="cubic",
         d=d,
         form=form,
-        curves=_deterministic(rows) if form == "plain" else _beside_scipy(rows),
+        curves=_with_later(_deterministic(rows), since.CUBIC) if form == "plain" else _beside_scipy(rows),
         epsilon=EPSILON["cubic"],
         delta=math.sqrt(EPSILON["cubic"]),
     )

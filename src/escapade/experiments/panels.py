@@ -22,6 +22,7 @@ from ..problems import (
     Transformed,
     random_rotation,
 )
+from . import since
 from .build import Sampled, Variant, build
 from .settings import Row
 
@@ -38,7 +39,7 @@ ROWS = {
 """Rows of a figure, in their order, and what stands before the title of a panel there. A curve names those that it is
 drawn in; a row that no curve names is not drawn."""
 
-JUDGED = ("ZPSGD", "RSPI", "ZO-SPIDER-NCF")
+JUDGED = ("ZPSGD", "RSPI", "ZO-SPIDER-NCF", *since.JUDGED)
 """Methods without a test of their own, or (ZO-SPIDER-NCF at its batches) with one that noise does not let pass."""
 
 Form = Literal["plain", "permuted", "rotated"]
