@@ -33,7 +33,10 @@ from escapade.executors import Processes
 from escapade.methods import PRESETS
 from escapade.problems import Octopus, OffAxis, StochasticCubic
 
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 
 
 @contextmanager

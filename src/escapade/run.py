@@ -14,21 +14,19 @@ from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier
 from .curvature import Evidence
-from .errors import BudgetExhausted, EvaluationFailed, OracleError
+from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle
 from .result import Result
 from .stopping import Ending, Limits, Stop
 from .trace import Iterate, Trace
+from .watch import VALUE_SAMPLES, Watch
 
 QUIET = (
     *(Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR),
     Stop.CALLBACK_ERROR,
 )
 """Endings after which nothing more may be asked of the function (a budget may have been set aside)."""
-
-VALUE_SAMPLES = 10_000
-"""The value of a sampled function at the point returned is an average over so many samples, or the whole sum."""
 
 
 @dataclass
@@ -47,6 +45,8 @@ class Run:
     y: Array = None
     """The point in the method's own variables, x / unit."""
     trace: Trace = field(default_factory=Trace)
+    watch: Watch | None = None
+    """Of a sampled function."""
     constants: dict[str, float] = field(default_factory=dict)
     reserved: int = 0
     failure: float = 0.0
@@ -59,7 +59,7 @@ class Run:
 
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
-        ending, certificate = self._iterate(name), None
+        ending, certificate = self._settled(self._iterate(name)), None
         if ending.stop not in QUIET or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
@@ -68,6 +68,8 @@ class Run:
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
+        if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
+            result.update(fun=self.watch.value)
         if self.progress:
             sys.stderr.write(f"\r{result.message}\x1b[K\n")
         return result
@@ -76,6 +78,24 @@ class Run:
         """Every way a run can be cut short becomes an ending."""
         self.error = error if isinstance(error, EvaluationFailed) else None
         return Ending(Stop.after(error))
+
+    def _settled(self, ending: Ending) -> Ending:
+        """A sampled run keeps no point at which f is higher than where it began."""
+        watch, x = self.watch, self.x
+        if watch is None:
+            return ending
+        if ending.stop not in QUIET or ending.stop is Stop.BUDGET:
+            try:
+                x, far = watch.settle(x)
+                ending = Ending(Stop.DIVERGED) if far else ending
+            except (OracleError, KeyboardInterrupt) as error:
+                x, ending = watch.best, self._ended(error)
+        elif ending.stop is Stop.NON_FINITE or watch.value < watch.start:
+            x = watch.best
+        if x is self.x:
+            return ending
+        self.x, self.y = x, x if self.unit is None else x / self.unit
+        return Ending(ending.stop)
 
     def _iterate(self, name: str) -> Ending:
         f, y = self.f, self.x
@@ -87,6 +107,8 @@ class Run:
             method = self._configured(f, y)
             if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
+            if f.samples is not None:
+                self.watch = Watch(self.f, self.x)
             run = method.iterates(f, y, self.rng)
             while True:
                 try:
@@ -99,8 +121,13 @@ class Run:
                     stop = self.limits.reached(self.trace, self.f.best[1])
                 except Exception as error:  # the user's own, whatever it is
                     self.mistake, stop = error, Stop.CALLBACK_ERROR
+                if stop is None and self.watch is not None:
+                    stop = self.watch.stop(self.x)
                 if stop is not None:
                     return Ending(stop)
+        except NonFiniteValue as error:
+            last = [step.x for step in self.trace.steps[-2:]]
+            return Ending(Stop.DIVERGED) if self.watch is not None and self.watch.lost(last) else self._ended(error)
         except (OracleError, KeyboardInterrupt) as error:
             return self._ended(error)
         finally:

@@ -40,6 +40,7 @@ class Stop(Enum):
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."
+    DIVERGED = 15, "The method diverged: f rose far above f(x0); the best point is kept."
 
     @classmethod
     def after(cls, error: BaseException) -> Stop:

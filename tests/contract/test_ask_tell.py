@@ -19,7 +19,10 @@ from escapade.problems import OffAxis, StochasticCubic
 from escapade.stopping import Stop
 
 D, N = 4, 50
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PROBLEM, SUM = OffAxis(d=D, seed=1), StochasticCubic(d=D, n=N)
 X0 = np.full(D, 0.2)
 

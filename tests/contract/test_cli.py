@@ -16,7 +16,7 @@ import escapade
 from escapade.cli.app import run
 from escapade.cli.catalogue import CATALOGUE
 from escapade.cli.points import join_numbers, read_point
-from escapade.theory import TABLE, Constants
+from escapade.theory import SINCE, TABLE, Constants
 
 MODEL = '''
 import sys
@@ -388,9 +388,10 @@ def test_a_reader_that_leaves_early_sees_no_error(folder):
 
 def test_methods_lists_every_method_and_its_complexity(command):
     assert set(CATALOGUE) == set(escapade.methods.PRESETS)
-    assert {entry.row for entry in CATALOGUE.values()} - {None} == set(TABLE)
+    assert {entry.row for entry in CATALOGUE.values()} - {None} == set(TABLE | SINCE)
     rows = {row["name"]: row for row in json.loads(command("methods", "--json").stdout)}
     assert rows["zo-gd-ncf"]["query complexity"] == "d/epsilon^2 + d log(d)/delta^3.5"
+    assert rows["zo-agd-ncf"]["query complexity"] == "d log(d)/epsilon^1.75"
     shown = command("methods").stdout
     assert "Give yours" in shown
     assert all(name in shown for name in escapade.methods.PRESETS)
@@ -400,7 +401,7 @@ def test_methods_evaluates_the_papers_table(command):
     line = ("methods", "-d", "100", "--epsilon", "1e-3", "--ell", "10", "--rho", "5", "--sigma", "2", "--delta-f", "3")
     found = json.loads(command(*line, "--json").stdout)["queries"]
     constants = Constants(d=100, epsilon=1e-3, delta=1e-3**0.5, ell=10.0, rho=5.0, sigma=2.0, Delta_f=3.0)
-    assert found == {name: row.queries(constants) for name, row in TABLE.items()}
+    assert found == {name: row.queries(constants) for name, row in (TABLE | SINCE).items()}
     shown = command(*line).stdout
     assert f"{found['ZO-SPIDER-NCF']:.2e}" in shown
 

@@ -19,7 +19,10 @@ from escapade.problems import Octopus, OffAxis, StochasticCubic
 from escapade.stopping import Stop
 
 D, N = 6, 100
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PROBLEM, SUM, OCTOPUS = OffAxis(d=D, seed=1), StochasticCubic(d=D, n=N), Octopus(d=5)
 X, H = np.array([3.0, 2.0, 1.0]), np.full(3, 0.5)
 

@@ -26,7 +26,10 @@ from escapade.stopping import Ending, Stop
 from escapade.trace import Iterate
 
 D, N = 4, 50
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PROBLEM, SUM = OffAxis(d=D, seed=1), StochasticCubic(d=D, n=N)
 
 

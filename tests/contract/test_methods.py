@@ -14,10 +14,13 @@ from escapade.problems import Octopus, OffAxis, StochasticCubic, Transformed, ra
 from escapade.stopping import Stop
 
 D, N = 6, 100
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PLAIN = sorted(set(PRESETS) - SAMPLED)
 NAMES = [*PLAIN, *sorted(SAMPLED)]
-FIRST_ORDER = {"zo-spider", "zo-scsg"}
+FIRST_ORDER = {"zo-spider", "zo-scsg", "zo-sgd"}
 """They have no means to leave a saddle; they start beside it."""
 REACHING = [name for name in PLAIN if name != "rspi"]
 """RSPI's random search needs millions of queries for a gradient of 1e-4."""
@@ -287,7 +290,10 @@ def test_results_print_and_turn_into_json(name):
         assert len(data["history"]) == result.nit
 
 
-@pytest.mark.parametrize("name", ["auto", "zpsgd", "pagd", "neon2-gd"])
+STRICT = ["auto", "zpsgd", "pagd", "zo-perturbed-agd", "zo-agd-ncf", "zo-two-point", "neon2-gd"]
+
+
+@pytest.mark.parametrize("name", STRICT)
 def test_strict_arrays(name):
     options = {"grad": lambda x: OFF_AXIS.gradient(np.asarray(x))} if name == "neon2-gd" else {}
     result = solve(name, x0=array_api_strict.zeros(D, dtype=array_api_strict.float64), **options)

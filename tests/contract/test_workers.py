@@ -24,7 +24,10 @@ from escapade.oracle import Oracle, points
 from escapade.problems import OffAxis, StochasticCubic
 
 D, N = 4, 50
-SAMPLED = {"zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii", "zo-spider-ncf", "zo-spider", "zo-scsg"}
+SAMPLED = {
+    "zo-sgd-ncf", "zo-sgd-ncf-ii", "zo-scsg-ncf", "zo-scsg-ncf-ii",
+    "zo-spider-ncf", "zo-spider", "zo-scsg", "zo-sgd",
+}
 PROBLEM, SUM = OffAxis(d=D, seed=1), StochasticCubic(d=D, n=N)
 X = np.random.default_rng(0).standard_normal((23, D))
 

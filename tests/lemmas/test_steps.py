@@ -53,9 +53,11 @@ class Finds:
         return Finding(Outcome.FOUND, self.v)
 
 
-def never_small(f, x, rng):
+class NeverSmall:
     """A check that always asks for a step."""
-    return False, math.inf
+
+    def look(self, f, x, rng):
+        return False, math.inf, 0.0
 
 
 def downhill(f, x, rng):
@@ -193,7 +195,7 @@ def test_zo_sgd(ridges, option, d):
         x = rng.standard_normal(d)
         size, constants = given(f, x, rng)
         sigma, epsilon = f.sigma(x), constants["epsilon"]
-        method = replace(theorem_3(**constants, sigma=sigma, p=0.1, option=option).method(), check=never_small)
+        method = replace(theorem_3(**constants, sigma=sigma, p=0.1, option=option).method(), check=NeverSmall())
         sampled += method.batch < f.n
         whole = Oracle.of(f, vectorized=True, samples=f.n)
         after = [f(next(method.iterates(whole, x, np.random.default_rng([seed, i]))).x) for i in range(draws)]

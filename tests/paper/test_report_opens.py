@@ -7,7 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from escapade.experiments import run
+from escapade.experiments import NAMES, run
+from escapade.experiments.catalogue import panels_of
+from escapade.experiments.layout import rows_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -35,6 +37,11 @@ def opened(path, tmp_path):
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
+def drawn_rows(figure):
+    """The rows of panels of a figure, without those of the grid search."""
+    return rows_of([panel for panel in panels_of((figure,), quick=True) if panel.figure == figure])
+
+
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
@@ -42,13 +49,14 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on thi
 def test_the_report_opens_and_shows_every_figure(report, tmp_path):
     page, console = opened(report.report, tmp_path)
     assert console == []
-    panels = {(record.figure, record.panel) for record in report.records}
+    rows = [[view.title for view in row] for name in NAMES for row in drawn_rows(name)]
+    grids = {record.panel for record in report.records if record.figure == "rspi-grid"}
     places = re.findall(r'class="plotly-graph-div[^"]*"', page)
     drawn = [place for place in places if "js-plotly-plot" in place]
-    assert len(places) == len(drawn) == 10  # rows of panels: 3 octopus, 1 grid, 1 neon2, 3 cubic, 2 least squares
+    assert len(places) == len(drawn) == len(rows) + 1 == 23  # rows of panels, and the grid
     titles = re.findall(r'class="annotation-text"[^>]*>([^<]+)<', page)
-    assert len(titles) == len(panels) == 28
-    assert sorted(titles) == sorted(panel for _, panel in panels)
+    assert sorted(titles) == sorted([*(title for row in rows for title in row), *grids])
+    assert page.count("<div class=\"bar\">") > 100  # queries by purpose, a bar a curve
     for label in {record.curve for record in report.records if record.figure != "rspi-grid"}:
         assert re.search(rf'class="legendtext"[^>]*>{re.escape(label)}<', page), label
 
@@ -60,7 +68,7 @@ def test_a_broken_page_is_noticed(report, tmp_path):
     broken.write_text(report.report.read_text().replace("Plotly.newPlot", "Plotly.noPlot", 1))
     page, console = opened(broken, tmp_path)
     assert any("noPlot" in line for line in console)
-    assert len(re.findall(r'class="plotly-graph-div js-plotly-plot"', page)) == 9
+    assert len(re.findall(r'class="plotly-graph-div js-plotly-plot"', page)) == 22
 
 
 def test_the_report_needs_nothing_else(report):
@@ -72,7 +80,8 @@ def test_the_report_needs_nothing_else(report):
 
 def test_every_claim_has_its_verdict_and_every_failure_its_line(report):
     page = report.report.read_text()
-    assert len(report.verdicts) == 8
+    assert len(report.verdicts) == 9
+    assert "cannot work" not in page
     for verdict in report.verdicts:
         assert f">{verdict.answer}</span>" in page
     assert {failure.figure for failure in report.failures} == {"octopus", "cubic", "least-squares"}

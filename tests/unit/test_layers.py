@@ -26,6 +26,7 @@ LAYERS = [
     {"result"},
     {"methods"},
     {"theory"},
+    {"watch"},
     {"run"},
     {"minimize"},
     {"interop", "multistart", "ask_tell"},

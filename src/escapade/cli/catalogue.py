@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """What a method is, what it needs, and its row in the paper's table of query complexities."""
+    """What a method is, what it needs, and its row in the tables of query complexities."""
 
     line: str
     needs: str
@@ -31,9 +31,19 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "zo-spider": Entry("that estimate alone: first-order, leaves no saddle", SAMPLED, "4d a sample"),
     "zo-scsg": Entry("those epochs alone: first-order, leaves no saddle", SAMPLED, "6d a sample"),
+    "zo-sgd": Entry("steps on minibatches alone: first-order, leaves no saddle", SAMPLED, "2d a sample"),
     "zpsgd": Entry("baseline: noise in every step (Jin et al. 2018)", PLAIN, "d + 1", "ZPSGD"),
     "pagd": Entry("baseline: noise at small gradients (Vlatakis-Gkaragkounis et al. 2019)", PLAIN, "d + 1", "PAGD"),
     "rspi": Entry("baseline: random search and power iterations (Lucchi et al. 2021)", PLAIN, "2, or 80d + 2", "RSPI"),
+    "zo-perturbed-agd": Entry(
+        "since then: momentum, noise at small gradients (Zhang & Gu 2023)", PLAIN, "4d + 2", "ZO-Perturbed-AGD"
+    ),
+    "zo-agd-ncf": Entry(
+        "since then: momentum, also in the search for curvature (Zhang & Gu 2023)", PLAIN, "4d + 2", "ZO-AGD-NCF"
+    ),
+    "zo-two-point": Entry(
+        "since then: few directions, noise in every step (Ren, Tang & Li 2023)", PLAIN, "d / 2", "ZO-Two-Point"
+    ),
     "neon2-gd": Entry("first-order baseline (Allen-Zhu & Li 2018); not from the command line", "gradients", "none"),
     "zo-scrn": Entry("cubic Newton (Balasubramanian & Ghadimi 2022), small d", "any", "204 d^2 + 2", "ZO-SCRN"),
     **{

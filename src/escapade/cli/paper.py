@@ -11,10 +11,13 @@ from rich.table import Table
 from . import options
 from .failures import CommandError
 from .output import advancing, ending_at_once, remark, show, show_json, show_table
+from .rates import rates
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[octopus|neon2|cubic|least-squares|all]...", help="Which figures.", show_default="all"),
+    typer.Argument(
+        metavar="[octopus|neon2|cubic|least-squares|all]...|rates", help="Which figures.", show_default="all"
+    ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Every panel at reduced size, in minutes.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Runs of each method on each problem.")]
@@ -42,13 +45,17 @@ def paper(
     """Reproduce the figures and tables of Zhang, Xiong & Gu (2022), and judge each of its claims.
 
     Writes tidy tables, figures and one self-contained report.html. Stopped by Ctrl-C, it goes on where it was when
-    called again with the same options.
+    called again with the same options. "rates", which is asked for alone, measures the exponents of the theorems
+    instead, and judges the introduction's claims: rates.html.
 
     Example: escapade paper octopus --quick --out results
     """
     from .. import experiments
 
     chosen = list(names or ["all"])
+    if chosen == ["rates"]:
+        rates(quick=quick, seeds=seeds, out=out, workers=workers, json=json, quiet=quiet)
+        return
     for name in chosen:
         if name not in (*experiments.NAMES, "all"):
             raise CommandError(f"{name!r} is no figure; choose from {', '.join(experiments.NAMES)}, all")

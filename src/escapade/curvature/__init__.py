@@ -5,6 +5,7 @@ from .dense import Dense
 from .deterministic import ZONCFDeterministic
 from .finding import Evidence, Finder, Finding, Outcome
 from .lanczos import Lanczos
+from .literal import LiteralOnline
 from .neon2 import Neon2Deterministic, Neon2Online
 from .online import Minibatch, SampledFinder, ZONCFOnline
 from .online_weak import ZONCFOnlineWeak
@@ -29,6 +30,7 @@ __all__ = [
     "Finder",
     "Finding",
     "Lanczos",
+    "LiteralOnline",
     "Minibatch",
     "Neon2Deterministic",
     "Neon2Online",

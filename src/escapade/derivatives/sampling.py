@@ -212,7 +212,7 @@ def sampled_gradient(
     spread = np.stack([_gradient(f.on(Batch(np.array([i]))), x, h) * unit for i in pilot])
     sigma2 = SAMPLING.variance_safety * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     m = math.ceil(math.log(1 / failure) / math.log(1 / 0.67)) | 1
-    size = max(len(pilot), math.ceil(128 * sigma2 / gtol**2))
+    size = max(len(pilot), math.ceil(min(128 * sigma2 / gtol**2, 2.0**31)))
     blur = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
     if isinstance(f.samples, int) and (f.samples <= SAMPLING.whole or m * size >= f.samples):
         g = _gradient(f.on(f.everything()), x, h) * unit

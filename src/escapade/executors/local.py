@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -55,13 +55,18 @@ class Serial:
 
     fun: Callable[..., Any]
     args: tuple[Any, ...] = ()
+    ids_by_row: ClassVar[bool] = True
+    """It takes ids of shape (rows, k), too: row r is averaged over ids[r]."""
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> list[Any]:
+        own = batch[0] if batch and batch[0].ndim > 1 else None
         fun, extra = self.fun, batch + self.args
         rows = block if isinstance(block, np.ndarray) else [block[r, :] for r in range(block.shape[0])]
         out: list[Any] = []
         try:
             for x in rows:
+                if own is not None:
+                    extra = (own[len(out)], *self.args)
                 value = fun(x, *extra) if extra else fun(x)
                 # An array may be overwritten by the next call; a float may not.
                 out.append(value if isinstance(value, float) else copy.copy(value))
@@ -79,6 +84,11 @@ class Vectorized:
 
     fun: Callable[..., Any]
     args: tuple[Any, ...] = ()
+
+    @property
+    def ids_by_row(self) -> bool:
+        """Whether the function says that it takes ids of shape (rows, k) too: row r is averaged over ids[r]."""
+        return bool(getattr(self.fun, "ids_by_row", False))
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
         try:

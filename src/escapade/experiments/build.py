@@ -1,12 +1,13 @@
-"""From a row of a table to a method: what the tables leave out is chosen here, and what cannot work is replaced."""
+"""From a row of a table to a method: what the tables leave out is chosen here, and what fails is replaced."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from ..curvature import Minibatch, Neon2Deterministic, ZONCFDeterministic
+from ..curvature import Minibatch, Neon2Deterministic, SampledFinder, ZONCFDeterministic, ZONCFOnline
 from ..methods import (
     PAGD,
     RSPI,
@@ -21,18 +22,43 @@ from ..methods import (
     Method,
     Neon2GD,
 )
+from . import since
 from .settings import Row
 
+Variant = Literal["used", "printed", "authors"]
+"""Of a row: with what is used where it fails as printed; exactly as printed; a rival in its authors' form."""
 
+Sampled = Literal["minibatch", "online"]
+"""The finders of sampled methods: `Minibatch`, and the paper's own, `ZONCFOnline`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a builder has at hand: the row, the dimension, the tolerances, and whether to take it as printed."""
+    """What a builder has at hand: the row, the dimension, the tolerances, and which form of the row is asked for."""
 
-    def __init__(self, row: Row, d: int, epsilon: float, ell: float, sigma2: float, printed: bool) -> None:
-        self.row, self.d, self.epsilon, self.printed = row, d, epsilon, printed
-        self.ell = max(row.ell, ell)
-        """Of the finder: the printed one, or the problem's own where that is larger."""
-        self.sigma2 = sigma2
-        self.delta = math.sqrt(row.rho * epsilon)
+    row: Row
+    d: int
+    epsilon: float
+    curvature: float
+    """The problem's own bound on it; 0 if the printed ell stands."""
+    sigma2: float
+    variant: Variant
+    finder: Sampled
+
+    @property
+    def ell(self) -> float:
+        """Of the deterministic finder: the printed one, or the problem's own where that is larger."""
+        return max(self.row.ell, self.curvature)
+
+    @property
+    def delta(self) -> float:
+        """sqrt(rho epsilon)."""
+        return math.sqrt(self.row.rho * self.epsilon)
+
+    @property
+    def printed(self) -> bool:
+        """Whether the row is taken exactly as printed."""
+        return self.variant == "printed"
 
     def number(self, name: str) -> Any:
         """A number that this algorithm's row must have."""
@@ -75,7 +101,8 @@ def pagd(of: Given) -> PAGD:
 
 
 def rspi(of: Given) -> RSPI:
-    """DFPI's step is 1 / ell, its differences are taken at 0.01."""
+    """DFPI's step is 1 / ell, its differences are taken at 0.01. Used: DFPI in every iteration, as the paper has it;
+    its authors run it only where the random step failed."""
     row = of.row
     return RSPI(
         sigma_1=of.number("sigma_1"),
@@ -86,7 +113,7 @@ def rspi(of: Given) -> RSPI:
         r=1e-2,
         shrink=of.number("shrink"),
         every=of.number("every"),
-        form="printed",
+        form="authors" if of.variant == "authors" else "printed",
     )
 
 
@@ -113,12 +140,16 @@ def _check(of: Given) -> GradientCheck:
     return GradientCheck(epsilon=of.epsilon, sigma2=of.sigma2, failure=of.number("p") / 1000, mu=of.mu)
 
 
-def _finder(of: Given) -> Minibatch:
+def _finder(of: Given) -> SampledFinder:
+    """ZO-NCF-Online estimates its ell from products: the printed 100 is far above the curvature of these problems,
+    and makes its steps that much shorter."""
+    if of.finder == "online":
+        return ZONCFOnline(delta=of.delta, failure=of.number("p"))
     return Minibatch(delta=of.delta, failure=of.number("p"))
 
 
 def sgd_ncf(of: Given) -> ZOSGDNCF:
-    """Used: the minibatch finder, because the printed one asks for 10^8 iterations at these settings."""
+    """With the minibatch finder, or with the paper's ZO-NCF-Online: the curve says which."""
     return ZOSGDNCF(
         delta=of.delta,
         eta=of.number("eta"),
@@ -131,7 +162,7 @@ def sgd_ncf(of: Given) -> ZOSGDNCF:
 
 
 def scsg_ncf(of: Given) -> ZOSCSGNCF:
-    """The same finder, with SCSG epochs."""
+    """The same finders, with SCSG epochs."""
     epochs = ZOSCSG(
         B=of.number("batch"),
         b=of.number("small"),
@@ -143,10 +174,17 @@ def scsg_ncf(of: Given) -> ZOSCSGNCF:
 
 
 def spider_ncf(of: Given) -> ZOSPIDERNCF:
-    """The same finder; q = |S_1| / |S_2|, and epsilon~ = epsilon / 3, so that 3 epsilon~ is promised."""
+    """The same finders; q = |S_1| / |S_2|, and epsilon~ = epsilon / 3, so that 3 epsilon~ is promised. Used: escapes
+    downhill, and searches only where the estimate of the gradient is small."""
     S1, S2 = of.number("batch"), of.number("small")
     spider = ZOSPIDER(epsilon_tilde=of.epsilon / 3, eta=of.number("eta"), S1=S1, S2=S2, q=S1 // S2, mu=of.mu)
-    return ZOSPIDERNCF(delta=of.delta, rho=of.row.rho, spider=spider, finder=_finder(of))
+    return ZOSPIDERNCF(
+        delta=of.delta,
+        rho=of.row.rho,
+        spider=spider,
+        finder=_finder(of),
+        form="printed" if of.printed else "downhill",
+    )
 
 
 BUILDERS: dict[str, Callable[[Given], Method]] = {
@@ -159,9 +197,20 @@ BUILDERS: dict[str, Callable[[Given], Method]] = {
     "ZO-SCSG-NCF I": scsg_ncf,
     "ZO-SCSG-NCF II": scsg_ncf,
     "ZO-SPIDER-NCF": spider_ncf,
+    **since.BUILDERS,
 }
 
 
-def build(row: Row, d: int, epsilon: float, *, ell: float = 0.0, sigma2: float = 0.0, printed: bool = False) -> Method:
+def build(
+    row: Row,
+    d: int,
+    epsilon: float,
+    *,
+    ell: float = 0.0,
+    sigma2: float = 0.0,
+    variant: Variant = "used",
+    finder: Sampled = "minibatch",
+) -> Method:
     """The method of a row, with the problem's own ell and sigma^2."""
-    return BUILDERS[row.algorithm](Given(row, d, epsilon, ell, sigma2, printed))
+    given = Given(row=row, d=d, epsilon=epsilon, curvature=ell, sigma2=sigma2, variant=variant, finder=finder)
+    return BUILDERS[row.algorithm](given)

@@ -10,10 +10,10 @@ import numpy as np
 
 from .catalogue import GRID
 from .evidence import Band, Evidence
+from .layout import View, rows_of
 from .look import axis_title, look_of
 from .panels import Panel
 
-COLUMNS = 4
 CAPTIONS = {
     "octopus": "Octopus function: the value at the iterate against function queries",
     "neon2": "Octopus function: the value at the iterate against iterations",
@@ -23,6 +23,7 @@ CAPTIONS = {
 }
 
 KEY = "medians of the seeds, bands from the quantile 0.1 to 0.9; a dot ends certified runs, a cross others"
+FINDER_KEY = "on samples: the minibatch finder, or ZO-NCF-Online where a name says so"
 GRID_KEY = "medians of two seeds at most; each panel has its own colours, the least is yellow; framed: the printed pair"
 
 MARKS = {"certified": "o", "other": "x", "diverges": "^"}
@@ -42,21 +43,6 @@ def draw(evidence: Evidence, folder: Path) -> list[Path]:
     return paths
 
 
-def rows_of(panels: list[Panel]) -> list[list[Panel]]:
-    """Panels in rows with the same curves, at most four in a row."""
-    rows: list[list[Panel]] = []
-    for panel in panels:
-        if not rows or len(rows[-1]) == COLUMNS or labels_of(panel) != labels_of(rows[-1][-1]):
-            rows.append([])
-        rows[-1].append(panel)
-    return rows
-
-
-def labels_of(panel: Panel) -> list[str]:
-    """The curves of a panel."""
-    return [curve.label for curve in panel.curves]
-
-
 def limits(panel: Panel, evidence: Evidence) -> tuple[float, float]:
     """The range of f that is shown: from the minimum to a little above the start; what diverges leaves it."""
     run = next(run for curve in panel.curves for run in evidence.runs(panel, curve.label))
@@ -73,10 +59,13 @@ def end_of(band: Band, shown: tuple[float, float]) -> tuple[float, float, str]:
     return band.end, float(last), "certified" if band.certified >= 0.5 else "other"
 
 
-def first_query(panel: Panel, evidence: Evidence) -> float:
-    """Where the axis of queries begins: at half of what the first iterate of any run took."""
-    runs = [run for label in labels_of(panel) for run in evidence.runs(panel, label)]
-    return max(1.0, min(run.queries[1] if len(run.queries) > 1 else run.nfev for run in runs) / 2)
+def span(view: View, evidence: Evidence) -> tuple[float, float]:
+    """The axis of queries, the same in each row of a panel: from half of what the first iterate of any run took."""
+    runs = [run for curve in view.panel.curves for run in evidence.runs(view.panel, curve.label)]
+    times = [run.free if view.axis == "free" else [*run.queries, run.nfev] for run in runs]
+    first = min((one[1] for one in times if len(one) > 1), default=2)
+    low = max(1.0, first / 2)
+    return low, max(10 * low, 1.3 * max(one[-1] for one in times))
 
 
 def _new(width: float, height: float, caption: str, key: str) -> Any:
@@ -90,26 +79,31 @@ def _new(width: float, height: float, caption: str, key: str) -> Any:
 
 
 def _curves(evidence: Evidence, panels: list[Panel]) -> Any:
-    rows = rows_of(panels)
+    rows = rows_of(panels, evidence)
     columns = max(len(row) for row in rows)
-    figure = _new(max(4.1 * columns, 8.4), 3.2 * len(rows) + 1.3, CAPTIONS[panels[0].figure], _key(evidence, panels))
+    figure = _new(max(4.1 * columns, 8.4), 3.3 * len(rows) + 1.3, CAPTIONS[panels[0].figure], _key(evidence, rows))
     parts = np.atleast_1d(figure.subfigures(len(rows), 1))
     for row, part in zip(rows, parts, strict=True):
         axes = part.subplots(1, len(row), squeeze=False)[0]
-        for panel, ax in zip(row, axes, strict=True):
-            _panel(evidence, panel, ax)
+        for view, ax in zip(row, axes, strict=True):
+            _view(evidence, view, ax)
         axes[0].set_ylabel("f")
         handles, labels = _legend(axes)
-        part.legend(handles, labels, loc="outside lower center", ncol=min(len(labels), 7), fontsize=9, frameon=False)
+        part.legend(handles, labels, loc="outside lower center", ncol=min(len(labels), 5), fontsize=9, frameon=False)
     return figure
 
 
-def _key(evidence: Evidence, panels: list[Panel]) -> str:
+def _key(evidence: Evidence, rows: list[list[View]]) -> str:
     """What the marks of a figure mean; those that it does not have are left out."""
-    drawn = [(panel, label) for panel in panels for label in labels_of(panel) if evidence.has(panel, label)]
-    kinds = {end_of(evidence.band(panel, label), limits(panel, evidence))[2] for panel, label in drawn}
+    views = [view for row in rows for view in row]
+    drawn = [(view, label) for view in views for label in view.labels if evidence.has(view.panel, label)]
+    kinds = {
+        end_of(evidence.band(view.panel, label, view.axis), limits(view.panel, evidence))[2] for view, label in drawn
+    }
     triangle = ", a triangle those that diverge" if "diverges" in kinds else ""
-    return KEY + triangle + ("; hollow: as printed" if any(look_of(label).hollow for _, label in drawn) else "")
+    hollow = "; hollow: as printed" if any(look_of(label).hollow for _, label in drawn) else ""
+    finder = any(view.panel.samples for view in views)
+    return KEY + triangle + hollow + (f"; {FINDER_KEY}" if finder else "")
 
 
 def _legend(axes: Any) -> tuple[list[Any], list[str]]:
@@ -117,23 +111,23 @@ def _legend(axes: Any) -> tuple[list[Any], list[str]]:
     return list(found.values()), list(found)
 
 
-def _panel(evidence: Evidence, panel: Panel, ax: Any) -> None:
-    shown = limits(panel, evidence)
-    for curve in panel.curves:
-        if not evidence.has(panel, curve.label):
+def _view(evidence: Evidence, view: View, ax: Any) -> None:
+    shown = limits(view.panel, evidence)
+    for label in view.labels:
+        if not evidence.has(view.panel, label):
             continue
-        band, look = evidence.band(panel, curve.label), look_of(curve.label)
+        band, look = evidence.band(view.panel, label, view.axis), look_of(label)
         ax.fill_between(band.x, band.low, band.high, color=look.colour, alpha=0.15, linewidth=0)
-        ax.plot(band.x, band.median, look.dash, color=look.colour, linewidth=look.width, label=curve.label)
+        ax.plot(band.x, band.median, look.dash, color=look.colour, linewidth=look.width, label=label)
         x, y, kind = end_of(band, shown)
         inside = "white" if look.hollow else look.colour
         ax.plot(x, y, MARKS[kind], color=look.colour, markerfacecolor=inside, markersize=6, zorder=4)
-    if panel.axis == "queries":
+    if view.axis != "iterations":
         ax.set_xscale("log")
-        ax.set_xlim(left=first_query(panel, evidence))
+        ax.set_xlim(*span(view, evidence))
     ax.set_ylim(*shown)
-    ax.set_title(panel.title, fontsize=10)
-    ax.set_xlabel(axis_title(panel.axis))
+    ax.set_title(view.title, fontsize=10)
+    ax.set_xlabel(axis_title(view.axis))
     ax.grid(alpha=0.25)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from .catalogue import GRID
 from .evidence import Evidence
-from .figures import end_of, first_query, grid_values, limits, printed_pair
+from .figures import end_of, grid_values, limits, printed_pair, span
+from .layout import View
 from .look import axis_title, look_of
 from .panels import Panel
 
@@ -19,42 +20,41 @@ NARROWEST = 230
 """Pixels of a panel; a narrower window scrolls."""
 
 
-def row_html(evidence: Evidence, panels: list[Panel]) -> str:
+def row_html(evidence: Evidence, views: list[View]) -> str:
     """A row of panels that share their curves."""
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=[panel.title for panel in panels])
+    figure = make_subplots(rows=1, cols=len(views), subplot_titles=[view.title for view in views])
     seen: set[str] = set()
-    for column, panel in enumerate(panels, start=1):
-        for curve in panel.curves:
-            if evidence.has(panel, curve.label):
-                for trace in _traces(evidence, panel, curve.label, curve.label not in seen):
-                    figure.add_trace(trace, row=1, col=column)
-                seen.add(curve.label)
-        title = axis_title(panel.axis)
-        if panel.axis == "queries":
-            ends = [evidence.band(panel, c.label).x[-1] for c in panel.curves if evidence.has(panel, c.label)]
-            span = [math.log10(first_query(panel, evidence)), math.log10(max(ends)) + 0.1]
-            log = {"type": "log", "range": span, "dtick": 1, "exponentformat": "power"}
+    for column, view in enumerate(views, start=1):
+        labels = [label for label in view.labels if evidence.has(view.panel, label)]
+        for label in labels:
+            for trace in _traces(evidence, view, label, label not in seen):
+                figure.add_trace(trace, row=1, col=column)
+            seen.add(label)
+        title = axis_title(view.axis)
+        if view.axis != "iterations":
+            ends = [math.log10(end) for end in span(view, evidence)]
+            log = {"type": "log", "range": ends, "dtick": 1, "exponentformat": "power"}
             figure.update_xaxes(title=title, row=1, col=column, **log)
         else:
             figure.update_xaxes(title=title, row=1, col=column)
         plain = {"exponentformat": "none", "separatethousands": True}
-        figure.update_yaxes(range=list(limits(panel, evidence)), row=1, col=column, **plain)
+        figure.update_yaxes(range=list(limits(view.panel, evidence)), row=1, col=column, **plain)
     figure.update_yaxes(title="f", row=1, col=1)
     figure.update_layout(
         template="plotly_white", height=450, margin={"l": 60, "r": 20, "t": 75, "b": 110},
         legend={"orientation": "h", "y": -0.28, "x": 0.5, "xanchor": "center"}, hovermode="closest",
     )  # fmt: skip
-    return _html(figure, panels)
+    return _html(figure, f"{views[0].panel.figure} {views[0].title}", len(views))
 
 
-def _traces(evidence: Evidence, panel: Panel, label: str, legend: bool) -> list[Any]:
+def _traces(evidence: Evidence, view: View, label: str, legend: bool) -> list[Any]:
     from plotly.graph_objects import Scatter
 
-    band, look = evidence.band(panel, label), look_of(label)
+    band, look = evidence.band(view.panel, label, view.axis), look_of(label)
     x, edge = _short(band.x), np.concatenate([band.high, band.low[::-1]])
-    end, last, kind = end_of(band, limits(panel, evidence))
+    end, last, kind = end_of(band, limits(view.panel, evidence))
     mark = MARKS[kind] + ("-open" if look.hollow and kind != "other" else "")
     shared = {"legendgroup": label, "name": label}
     return [
@@ -96,11 +96,11 @@ def grid_html(evidence: Evidence, panels: list[Panel]) -> str:
         figure.update_yaxes(type="category", autorange="reversed", ticks="outside", row=1, col=column)
     figure.update_yaxes(title="T_sigma1", row=1, col=1)
     figure.update_layout(template="plotly_white", height=360, margin={"l": 60, "r": 20, "t": 75, "b": 60})
-    return _html(figure, panels)
+    return _html(figure, f"{panels[0].figure} {panels[0].title}", len(panels))
 
 
-def _html(figure: Any, panels: list[Panel]) -> str:
+def _html(figure: Any, title: str, panels: int) -> str:
     figure.update_annotations(font_size=14)
-    name = "".join(c if c.isalnum() else "-" for c in f"plot {panels[0].figure} {panels[0].title}")
+    name = "".join(c if c.isalnum() else "-" for c in f"plot {title}")
     plot = figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG, div_id=name)
-    return f"<div class='wide'><div style='min-width: {NARROWEST * len(panels)}px'>{plot}</div></div>"
+    return f"<div class='wide'><div style='min-width: {NARROWEST * panels}px'>{plot}</div></div>"

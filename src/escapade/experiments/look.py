@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .evidence import AS_PRINTED
+from .evidence import AS_PRINTED, AUTHORS, ONLINE
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,24 @@ LOOKS = {
     "ZO-SCSG-NCF I": Look("#E69F00", "--"),
     "ZO-SCSG-NCF II": Look("#D55E00", "-."),
     "ZO-SPIDER-NCF": Look("#009E73"),
+    "ZO-Perturbed-AGD": Look("#CC79A7", "-."),
+    "ZO-AGD-NCF": Look("#D55E00"),
+    "ZO-Two-Point": Look("#56B4E9", "--"),
 }
 
 
 def look_of(label: str) -> Look:
-    """A curve as printed has its method's colour, dotted, with a hollow mark at its end."""
-    plain = LOOKS.get(label.removesuffix(AS_PRINTED), Look("#555555"))
-    return Look(plain.colour, ":", 1.4, hollow=True) if label.endswith(AS_PRINTED) else plain
+    """A curve as printed has its method's colour, dotted, with a hollow mark at its end; one in its authors' form, or
+    with ZO-NCF-Online, its method's colour, thin and dashed otherwise."""
+    name = label.removesuffix(AS_PRINTED)
+    plain = LOOKS.get(name.removesuffix(ONLINE).removesuffix(AUTHORS), Look("#555555"))
+    if label.endswith(AS_PRINTED):
+        return Look(plain.colour, ":", 2.2 if ONLINE in name else 1.4, hollow=True)
+    if name.endswith((ONLINE, AUTHORS)):
+        return Look(plain.colour, "-." if plain.dash != "-." else "-", 1.0)
+    return plain
 
 
 def axis_title(axis: str) -> str:
     """What the horizontal axis says."""
-    return "function queries" if axis == "queries" else "iterations"
+    return {"queries": "function queries", "free": "function queries but the check's", "iterations": "iterations"}[axis]

@@ -10,12 +10,14 @@ import numpy as np
 
 from .catalogue import GRID
 from .claims import FAILS, HOLDS, ONLY_IF, Verdict
-from .evidence import Evidence, shown
+from .evidence import Evidence, refuted
 from .failures import Failure
-from .figures import CAPTIONS, GRID_KEY, grid_values, printed_pair, rows_of
+from .figures import CAPTIONS, FINDER_KEY, GRID_KEY, grid_values, printed_pair
 from .interactive import grid_html, row_html
+from .intervals import described
+from .layout import rows_of
 from .panels import Panel
-from .records import Record
+from .purposes import PURPOSES_STYLE, bars_html, moves_text
 from .store import versions, written
 
 STYLE = """
@@ -32,6 +34,7 @@ details { margin: 0.4em 0 1em; } summary { cursor: pointer; color: #555; }
 .wide { overflow-x: auto; }
 """
 
+YES = {True: "yes", False: "no", None: "-"}
 CLASSES = {HOLDS: "holds", ONLY_IF: "onlyif", FAILS: "fails"}
 
 
@@ -51,7 +54,7 @@ def write_report(
     parts = [
         "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>The paper, reproduced</title>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'><link rel='icon' href='data:,'>",
-        f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+        f"<style>{STYLE}{PURPOSES_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
         _head(evidence, quick),
         _summary(verdicts, names),
         _missing(missing),
@@ -73,8 +76,11 @@ def _head(evidence: Evidence, quick: bool) -> str:
         "Gradients</em>, NeurIPS 2022. Every curve is the median of the seeds, with a band from the quantile 0.1 to "
         "0.9. It ends in a dot where most runs were certified, in a cross where not, and in a triangle where it leaves "
         "the picture upwards. Dotted curves, with hollow dots and triangles, are rows of the tables exactly as "
-        "printed; beside each stands the curve with what was used instead. <code>auto</code> is this "
-        "library's default, with no setting given. Verdicts are computed from the runs.</p>"
+        "printed; beside each stands the curve with what was used instead. <code>auto</code>, in a row of its own, is "
+        "this library's default, with no setting given. Verdicts are computed from the runs.</p>"
+        f"<p>{escape(FINDER_KEY[0].upper() + FINDER_KEY[1:])}. Below each panel: what the queries of its curves were "
+        "for. In brackets: the interval of a median over the seeds, from order statistics "
+        f"({escape(described(evidence.seeds))}; with fewer seeds, less sure).</p>"
         "<p>A run has left the start where f has fallen by half of nu on the octopus (nu is the drop between saddles) "
         "and by a hundredth of the whole drop elsewhere. It has reached the minimum where f is within a hundredth of "
         "nu, or of the whole drop, of the least value.</p>"
@@ -87,14 +93,8 @@ def _certificates(evidence: Evidence) -> str:
     runs = [(p, run) for p in evidence.panels for curve in p.curves for run in evidence.runs(p, curve.label)]
     given = [(panel, run) for panel, run in runs if run.certified]
     false = sum(refuted(panel, run) for panel, run in given)
-    seeds = len({run.seed for _, run in runs})
-    many = f"{seeds} seed{'s' if seeds != 1 else ''}"
+    many = f"{evidence.seeds} seed{'s' if evidence.seeds != 1 else ''}"
     return f"{len(runs):,} runs with {many}; {len(given):,} certificates, of which exact derivatives refute {false}."
-
-
-def refuted(panel: Panel, run: Record) -> bool:
-    """Whether a certificate is false: the gradient is larger, or the curvature lower, than it says."""
-    return run.certified and (run.gradient > panel.epsilon or run.lowest < -panel.delta)
 
 
 def _summary(verdicts: Sequence[Verdict], names: Sequence[str]) -> str:
@@ -115,13 +115,16 @@ def _answer(verdict: Verdict) -> str:
 
 def _claim(verdict: Verdict) -> str:
     rows = "".join(
-        f"<tr><td>{escape(case.what)}</td><td>{'yes' if case.holds else 'no'}</td><td>{escape(case.numbers)}</td></tr>"
+        f"<tr><td>{escape(case.what)}</td><td>{YES[case.holds]}</td><td>{YES[case.clear]}</td>"
+        f"<td>{escape(case.numbers)}</td></tr>"
         for case in verdict.cases
     )
     return (
         f"<h3>{escape(verdict.claim)}</h3><p>{_answer(verdict)}</p>"
-        "<details><summary>numbers (medians over the seeds)</summary><div class='wide'><table><tr><th>case</th>"
-        f"<th>holds</th><th>numbers</th></tr>{rows}</table></div></details>"
+        + (f"<p>{escape(verdict.note)}</p>" if verdict.note else "")
+        + "<details><summary>numbers (medians over the seeds, and their intervals)</summary><div class='wide'><table>"
+        "<tr><th>case</th><th>holds</th><th>intervals apart</th><th>numbers</th></tr>"
+        f"{rows}</table></div></details>"
     )
 
 
@@ -137,7 +140,7 @@ def _failures(failures: Sequence[Failure]) -> str:
         for one in failures
     )
     return (
-        "<h2>Printed settings that cannot work</h2><div class='wide'><table><tr><th>figure</th><th>printed</th>"
+        "<h2>Printed settings that failed here</h2><div class='wide'><table><tr><th>figure</th><th>printed</th>"
         f"<th>what happened</th><th>used instead</th></tr>{rows}</table></div>"
     )
 
@@ -149,7 +152,7 @@ def _figure(evidence: Evidence, name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "rspi-grid":
         key = f"<p>{GRID_KEY[0].upper()}{escape(GRID_KEY[1:])}.</p>"
         return "\n".join([*block, key, grid_html(evidence, panels), _best_of_grid(evidence, panels)])
-    rows = [row_html(evidence, row) for row in rows_of(panels)]
+    rows = [row_html(evidence, row) + bars_html(evidence, row) for row in rows_of(panels, evidence)]
     return "\n".join([*block, *rows, _table(evidence, panels)])
 
 
@@ -175,16 +178,21 @@ def _table(evidence: Evidence, panels: list[Panel]) -> str:
             runs = evidence.runs(panel, label)
             false = sum(refuted(panel, run) for run in runs)
             cells = (
-                shown(evidence.median(panel, label, "left"), ""),
-                shown(evidence.median(panel, label, "reached"), ""),
+                evidence.median(panel, label, "left").text(""),
+                evidence.median(panel, label, "reached").text(""),
                 f"{np.median([r.nfev for r in runs]):,.0f}",
+                f"{100 * evidence.left_over(panel, label).value:.3g}%",
                 f"{np.median([r.nit for r in runs]):,.0f}",
+                moves_text(runs),
                 f"{sum(r.certified for r in runs)} of {len(runs)}" + (f", {false} FALSE" if false else ""),
                 ", ".join(dict.fromkeys(r.verdict for r in runs)),
             )
             body = "".join(f"<td class='number'>{escape(cell)}</td>" for cell in cells[:-1]) + f"<td>{cells[-1]}</td>"
             lines.append(f"<tr><td>{escape(panel.title)}</td><td>{escape(label)}</td>{body}</tr>")
-    numbers = ("left the start", "reached the minimum", "queries in all", "iterates", "certified")
+    numbers = (
+        *("left the start", "reached the minimum", "queries in all", "of f - f* left", "iterates"),
+        *("iterates by the step that led to them", "certified"),
+    )
     head = "<th>panel</th><th>method</th>" + "".join(f"<th class='number'>{name}</th>" for name in numbers)
     return (
         "<details><summary>numbers of every curve (medians; times in queries)</summary><div class='wide'><table>"

@@ -22,13 +22,24 @@ from ..problems import (
     Transformed,
     random_rotation,
 )
-from .build import build
+from . import since
+from .build import Sampled, Variant, build
 from .settings import Row
 
 QUERIES = 3_000_000
 """The budget of a run."""
 
-JUDGED = ("ZPSGD", "RSPI", "ZO-SPIDER-NCF")
+ROWS = {
+    "paper": "",
+    "check free": "the check not charged",
+    "finders": "the two finders",
+    "auto": "auto",
+    "since then": "since then",
+}
+"""Rows of a figure, in their order, and what stands before the title of a panel there. A curve names those that it is
+drawn in; a row that no curve names is not drawn."""
+
+JUDGED = ("ZPSGD", "RSPI", "ZO-SPIDER-NCF", *since.JUDGED)
 """Methods without a test of their own, or (ZO-SPIDER-NCF at its batches) with one that noise does not let pass."""
 
 Form = Literal["plain", "permuted", "rotated"]
@@ -40,9 +51,13 @@ class Curve:
 
     label: str
     row: Row | None = None
-    printed: bool = False
-    """Whether the row is taken as printed where that is known not to work."""
+    variant: Variant = "used"
+    """"printed" takes the row as printed where something else is used, "authors" a rival in its authors' form."""
+    finder: Sampled = "minibatch"
+    """Of a sampled method."""
     solver: str | None = None
+    shown_in: tuple[str, ...] = ("paper",)
+    """Rows of the figure, of `ROWS`, that it is drawn in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +122,7 @@ class Panel:
         ell = 2 * math.e if self.family == "octopus" else 0.0
         sigma2 = spread(problem) if isinstance(problem, StochasticProblem) and self.samples else 0.0
         row = replace(curve.row, m=curve.row.m and problem.d)
-        return build(row, problem.d, self.epsilon, ell=ell, sigma2=sigma2, printed=curve.printed)
+        return build(row, problem.d, self.epsilon, ell=ell, sigma2=sigma2, variant=curve.variant, finder=curve.finder)
 
 
 @lru_cache(maxsize=4)

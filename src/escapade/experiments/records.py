@@ -16,7 +16,8 @@ POINTS = 120
 class Record:
     """One run: how it ended, when it left the start and reached the minimum, and f along the way.
 
-    Times are in queries (`left`, `reached`) and iterations (`left_nit`, `reached_nit`), None where it did not happen.
+    Times are in queries (`left`, `reached`), in iterations (`left_nit`, `reached_nit`) and in queries other than those
+    of Proposition 1's check (`left_free`, `reached_free`), None where it did not happen.
     """
 
     figure: str
@@ -41,17 +42,27 @@ class Record:
     left_nit: int | None
     reached: int | None
     reached_nit: int | None
+    left_free: int | None
+    reached_free: int | None
+    moves: dict[str, int]
+    """Iterates by the kind of step that led to them."""
+    by_purpose: dict[str, int]
+    """Queries by what they were for."""
+    far: float
+    """The greatest distance of an iterate from the start."""
     seconds: float
     """Of one core."""
     method: str
     """The method and all its settings."""
     queries: list[int]
+    free: list[int]
+    """Queries less those of the check."""
     iterations: list[int]
     values: list[float]
 
     def curve_at(self, grid: NDArray[np.float64], axis: str) -> NDArray[np.float64]:
         """f at the last iterate before each point of a grid; the last value stays."""
-        x = np.array(self.queries if axis == "queries" else self.iterations)
+        x = np.array({"queries": self.queries, "free": self.free, "iterations": self.iterations}[axis])
         return np.array(self.values)[np.maximum(np.searchsorted(x, grid, side="right") - 1, 0)]
 
 

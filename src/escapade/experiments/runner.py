@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import InvalidSetting, MissingCapability
 from .catalogue import FIGURES, panels_of
@@ -25,6 +25,7 @@ from .panels import Curve, Panel
 from .records import Record
 from .runs import runs_of
 from .store import Store, digest_of
+from .summary import summarise
 
 NAMES = tuple(FIGURES)
 
@@ -48,6 +49,20 @@ class Outcome:
     seconds: float
 
 
+class Work(Protocol):
+    """Runs that `make` makes, a seed at a time, in any process."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]: ...
+
+    @property
+    def cost(self) -> float: ...
+
+    def todo(self) -> tuple[int, ...]: ...
+
+    def __call__(self, seed: int) -> str: ...
+
+
 @dataclass(frozen=True)
 class Task:
     """Runs that are made together: one curve of one panel."""
@@ -58,6 +73,11 @@ class Task:
     data: Path | None
     store: Store
     digest: str
+
+    @property
+    def cost(self) -> float:
+        """A guess at how long a run takes, in any unit."""
+        return _cost(self)
 
     def todo(self) -> tuple[int, ...]:
         """The seeds that no finished run with the same settings exists for."""
@@ -119,7 +139,7 @@ def run(
         for panel in panels
         for curve in panel.curves
     ]
-    _make(tasks, workers, progress or (lambda done, total, text: None))
+    make(tasks, workers, progress or (lambda done, total, text: None))
     records = [record for task in tasks for record in task.records()]
     about = {"figures": chosen, "quick": quick, "seeds": seeds, "missing": missing}
     verdicts, failures = conclude(store, records, panels, file, about)
@@ -130,7 +150,7 @@ def run(
 def conclude(
     store: Store, records: list[Record], panels: list[Panel], data: Path | None, about: dict[str, Any]
 ) -> tuple[tuple[Verdict, ...], tuple[Failure, ...]]:
-    """Judge the claims, and write the tidy files, the figures and the report."""
+    """Judge the claims, and write the tidy files, the summary, the figures and the report."""
     evidence = Evidence(records, panels)
     verdicts, failures = judge_all(evidence, about["figures"]), failures_of(evidence, panels, data)
     details = {
@@ -140,6 +160,7 @@ def conclude(
         "failures": [asdict(failure) for failure in failures],
     }
     store.tidy(records, about | details)
+    store.summary(summarise(evidence, verdicts, failures, about))
     draw(evidence, store.root / "figures")
     write_report(store.root / "report.html", evidence, verdicts, failures, about["missing"], quick=about["quick"])
     return tuple(verdicts), tuple(failures)
@@ -179,12 +200,12 @@ def possible(panels: list[Panel], data: Path | None, required: bool) -> tuple[li
     return panels, {}
 
 
-def _make(tasks: list[Task], workers: int | None, progress: Progress) -> None:
+def make(tasks: Sequence[Work], workers: int | None, progress: Progress) -> None:
     """All runs that are not there yet, seed by seed, the longest first."""
     todo = [(task, seed) for task in tasks for seed in task.todo()]
     total = sum(len(task.seeds) for task in tasks)
     done = total - len(todo)
-    todo.sort(key=lambda pair: (pair[1], -_cost(pair[0])))
+    todo.sort(key=lambda pair: (pair[1], -pair[0].cost))
     many = workers or max(1, min(4, os.cpu_count() or 1))
     if done:
         progress(done, total, f"{done} finished runs read back")
@@ -214,7 +235,6 @@ def _leave_interrupts() -> None:
 
 
 def _cost(task: Task) -> float:
-    """A guess at how long a run takes, in any unit."""
     row, panel = task.curve.row, task.panel
     if row is None:
         return 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from .records import Record, finite, first_below, kept
 
 FAILURE = 0.02
 """Twice the p of the tables, half of which is the method's."""
+
+CHECK = "gradient check"
+"""The purpose under which Proposition 1's check of the gradient counts its queries."""
 
 BLOCK = 32
 """Rows of the least-squares problem that are evaluated together."""
@@ -54,6 +58,10 @@ class _Ran:
     x: Any
     points: list[Any]
     queries: list[int]
+    checks: list[int]
+    """Of the queries, those of Proposition 1's check."""
+    moves: dict[str, int]
+    by_purpose: dict[str, int]
     ending: str
     verdict: str
     nfev: int
@@ -102,6 +110,9 @@ def _ours(panel: Panel, curve: Curve, problem: Problem, seed: int, judge: Judge)
         x=x,
         points=[step.x for step in steps],
         queries=[step.nfev for step in steps],
+        checks=[step.by_purpose.get(CHECK, 0) for step in steps],
+        moves=dict(Counter(step.move.value for step in steps)),
+        by_purpose=dict(result.nfev_by_purpose),
         ending=result.stop.name.lower(),
         verdict=verdict,
         nfev=result.nfev,
@@ -139,7 +150,8 @@ def _scipy(panel: Panel, curve: Curve, problem: Problem, seed: int, judge: Judge
     ).verdict
     ending = "reports success" if found.success else "reports failure"
     method = f"scipy.optimize.minimize(method={curve.solver!r})"
-    return _Ran(found.x, points, queries, ending, verdict, count, 0, method)
+    books = {"SciPy": count}
+    return _Ran(found.x, points, queries, [0] * len(queries), {}, books, ending, verdict, count, 0, method)
 
 
 def _record(
@@ -147,6 +159,7 @@ def _record(
 ) -> Record:
     values = np.append(start, _values(problem, ran.points))
     queries = np.append(0, np.array(ran.queries, dtype=np.int64))
+    free = queries - np.append(0, np.array(ran.checks, dtype=np.int64))
     iterations = np.arange(len(queries))
     left, reached = panel.heights(start, least)
     keep = kept(queries if panel.axis == "queries" else iterations)
@@ -172,9 +185,15 @@ def _record(
         left_nit=first_below(values, left, iterations),
         reached=first_below(values, reached, queries),
         reached_nit=first_below(values, reached, iterations),
+        left_free=first_below(values, left, free),
+        reached_free=first_below(values, reached, free),
+        moves=ran.moves,
+        by_purpose=ran.by_purpose,
+        far=finite(max((float(np.linalg.norm(point - problem.start)) for point in ran.points), default=0.0)),
         seconds=time.process_time() - began,
         method=ran.method,
         queries=[int(q) for q in queries[keep]],
+        free=[int(q) for q in free[keep]],
         iterations=[int(i) for i in iterations[keep]],
         values=[finite(float(v)) for v in values[keep]],
     )

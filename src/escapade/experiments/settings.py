@@ -1,7 +1,7 @@
 """The parameter tables of the paper's Appendix G, transcribed once, as printed.
 
 A `Row` is one line of a table; a field is None where the line has no such number. What the tables leave out, and what
-is used where a printed number cannot work, is in `build.py` and in `INSTEAD`.
+is used where a printed number fails, is in `build.py`.
 """
 
 from __future__ import annotations

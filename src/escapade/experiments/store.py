@@ -20,10 +20,10 @@ from typing import Any, TextIO
 from .panels import Curve, Panel
 from .records import Record
 
-FORMAT = 1
+FORMAT = 2
 """Raised when what is kept of a run, or how a run is made, changes."""
 
-LONG = ("queries", "iterations", "values", "method")
+LONG = ("queries", "free", "iterations", "values", "method")
 """Fields of a record that `runs.csv` leaves out."""
 
 
@@ -58,21 +58,34 @@ class Store:
         with written(self.root / "runs.csv") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(names)
-            table.writerows([getattr(record, name) for name in names] for record in records)
+            table.writerows([_cell(getattr(record, name)) for name in names] for record in records)
         with written(self.root / "curves.csv") as file:
             table = csv.writer(file, lineterminator="\n")
-            table.writerow(["figure", "panel", "curve", "seed", "nfev", "nit", "fun"])
+            table.writerow(["figure", "panel", "curve", "seed", "nfev", "free", "nit", "fun"])
             for one in records:
-                for q, i, f in zip(one.queries, one.iterations, one.values, strict=True):
-                    table.writerow([one.figure, one.panel, one.curve, one.seed, q, i, repr(f)])
+                for q, c, i, f in zip(one.queries, one.free, one.iterations, one.values, strict=True):
+                    table.writerow([one.figure, one.panel, one.curve, one.seed, q, c, i, repr(f)])
         with written(self.root / "settings.json") as file:
             json.dump(about | {"versions": versions()}, file, indent=1)
+
+    def summary(self, found: dict[str, Any]) -> None:
+        """`summary.json`: medians and verdicts, one line a panel, a claim or a failure."""
+        lines = []
+        for name, value in found.items():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                rows = ",\n".join(" " + json.dumps(row) for row in value)
+                lines.append(f"{json.dumps(name)}: [\n{rows}\n]")
+            else:
+                lines.append(f"{json.dumps(name)}: {json.dumps(value)}")
+        with written(self.root / "summary.json") as file:
+            file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def key(panel: Panel, curve: Curve, seed: int, digest: str) -> str:
     """Everything a run depends on, as a number: its settings, the data (in the digest), and the library's version."""
     spec = {name: value for name, value in asdict(panel).items() if name not in ("curves", "seeds")}
-    whole = json.dumps([FORMAT, version("escapade"), spec, asdict(curve), seed, digest], sort_keys=True)
+    made = {name: value for name, value in asdict(curve).items() if name != "shown_in"}
+    whole = json.dumps([FORMAT, version("escapade"), spec, made, seed, digest], sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -98,6 +111,11 @@ def written(path: Path) -> Iterator[TextIO]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _cell(value: Any) -> Any:
+    """Counts by name as JSON."""
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _slug(text: str) -> str:

@@ -7,20 +7,21 @@ from typing import Literal
 
 import numpy as np
 
-from .._array import Array, Vector, to_numpy
+from .._array import Array, Vector
 from ..curvature.process import LanczosProcess
 from ..derivatives.measure import LocalModel, measure
-from ..derivatives.paper import coord_gradient
+from ..derivatives.paper import coord_gradient_spread
 from ..derivatives.products import HessianProducts
 from ..derivatives.steps import gradient_steps
 from ..errors import MissingCapability
-from ..oracle import Batch, Oracle
+from ..oracle import Oracle
 
 ELL_SAFETY = 1.5
 """The largest curvature seen at the start, by six products, is multiplied by this."""
 
 PILOT = 64
-"""Samples behind the estimate of sigma that batch sizes are chosen by (certificates make their own)."""
+"""Samples behind an estimate of sigma that batch sizes are chosen by (certificates make their own)."""
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -76,8 +77,14 @@ def stochastic(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Con
     f = f.tagged("setup", pin=True)
     on_batch = deterministic(f.on(f.draw(256, rng)), x, rng, goal)
     mu = on_batch.mu
-    pilot = [coord_gradient(f.on(Batch(np.array([i]))), x, mu) for i in f.draw(PILOT, rng).ids]
-    spread = np.stack([to_numpy(g).astype(np.float64) for g in pilot])
-    sigma2 = 1.5 * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
+    _, sigma2 = coord_gradient_spread(f, x, mu, f.draw(PILOT, rng), rng, PILOT)
     # Escapes have no line search here: the step delta / rho is at most half the unit of the variables.
     return Constants(on_batch.ell, mu, sigma2, max(on_batch.rho, 2 * goal.curvtol), sampled=True)
+
+
+def sigma2_at(f: Oracle, x: Array, rng: np.random.Generator, constants: Constants) -> float:
+    """The variance of the gradient at another point.
+
+    Queries: 2*d * 64
+    """
+    return coord_gradient_spread(f.tagged("check"), x, constants.mu, f.draw(PILOT, rng), rng)[1]

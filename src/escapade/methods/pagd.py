@@ -49,6 +49,8 @@ class PAGD:
             else:
                 escaped = yield from self._escape_saddle(f, x, rng)             # line 6
                 if escaped is None:                                             # line 7: x_{t+1} = x_t
+                    if self.form == "continue":                                 # back from where it looked
+                        yield Iterate(x, Move.PERTURB, grad_norm=norm(z))
                     return Ending(Stop.FINISHED)
                 x = escaped
                 yield Iterate(x, Move.ESCAPE, grad_norm=norm(z))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -15,23 +16,28 @@ import numpy as np
 from .._array import Array
 from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
 from ..derivatives.noise import rounding
-from ..derivatives.steps import forward_step
+from ..derivatives.steps import central_step, forward_step
 from ..oracle import Oracle
+from .agd_ncf import ZOAGDNCF
 from .auto import auto
 from .base import Method
-from .check import GradientCheck
-from .composed import Escaping, SciPyDescent
-from .constants import Constants, Goal, deterministic, stochastic
+from .check import GradientCheck, samples_for
+from .composed import Escaping
+from .constants import Constants, Goal, deterministic, sigma2_at, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
+from .perturbed_agd import ZOPerturbedAGD
 from .rspi import RSPI
+from .scipy_descent import SciPyDescent
 from .scrn import ZOSCRN
 from .scsg import ZOSCSG
 from .scsg_ncf import ZOSCSGNCF
+from .sgd import ZOSGD
 from .sgd_ncf import ZOSGDNCF
 from .spider import ZOSPIDER
 from .spider_ncf import ZOSPIDERNCF
+from .two_point import ZOTwoPoint
 from .zpsgd import ZPSGD
 
 Configured: TypeAlias = tuple[Method, dict[str, float]]
@@ -97,10 +103,58 @@ def rspi(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
     return method, _named(c)
 
 
+def accelerated(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, search: bool) -> Configured:
+    """kappa = ell / delta with delta a twentieth of ell, or curvtol if that is more: eta, theta and gamma of Eq. (5).
+
+    rho is the third derivative at the start, and 2 delta at least, so that a step of delta / rho is at most half the
+    unit. T is what growth from r to (sqrt(d) / 0.01) r takes at a curvature of -delta, or to a unit where it is the
+    perturbation that grows; Eq. (7) has 32 sqrt(kappa) times a logarithm, for all failures of a run at once. r is as
+    PAGD's, 0.01, or what keeps the third derivative below delta / 2.
+    """
+    c = deterministic(f, x, rng, goal)
+    d, delta = x.shape[0], max(goal.curvtol, c.ell / 20)
+    rho, mu, noise = max(c.rho, 2 * delta), float(np.max(c.mu)), c.noise
+    eta, theta, gamma = 1 / (4 * c.ell), 1 / (4 * math.sqrt(c.ell / delta)), delta / 4
+    # w of growth 1 + w: w^2 + w (theta - 2 eta delta) = eta delta, to leading order.
+    half = theta / 2 - eta * delta
+    growth = math.log1p(math.sqrt(half * half + eta * delta) - half)
+    slope = math.sqrt(d) * noise / float(np.min(c.mu)) + c.rho * math.sqrt(d) * mu**2 / 6
+    r = max(min(0.01, delta / (2 * rho)), 10 * slope / delta)
+    wanted = 100 * math.sqrt(d) if search else max(100 * math.sqrt(d), math.sqrt(d) / r)
+    T = math.ceil(math.log(wanted) / growth)
+    # gamma / 2 |v|^2 must exceed the errors of two values and of a slope.
+    least = (2 * slope + math.sqrt(4 * slope**2 + 8 * gamma * noise)) / gamma
+    given: dict[str, Any] = {
+        "epsilon": goal.gtol, "eta": eta, "theta": theta, "gamma": gamma, "s": gamma / (4 * rho), "T": T, "r": r,
+        "f_thres": 1e-3 * goal.gtol, "mu": c.mu, "least": least,
+    }
+    if search:
+        return ZOAGDNCF(**given, step=delta / (4 * rho)), _named(c)
+    return ZOPerturbedAGD(**given), _named(c)
+
+
+def two_point(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """m = d / 4: the length of a step is m / (m + d + 1) of 1 / (2 ell), because the estimate has that much more square
+    length, so that a step of m = 1 costs 2d + 4 queries for each 1 / (2 ell), one of m = d / 4 a quarter more. r = gtol
+    and as long a path as ZPSGD's, which takes 200 d steps; u balances noise and truncation of symmetric differences."""
+    c = deterministic(f, x, rng, goal)
+    d = x.shape[0]
+    m = math.ceil(d / 4)
+    longer = 1 + (d + 1) / m
+    u = central_step(max(c.noise, rounding(x, 1e3))) / math.sqrt(d)
+    T = math.ceil(100 * d * longer)
+    return ZOTwoPoint(eta=1 / (2 * c.ell * longer), u=u, r=goal.gtol, m=m, T=T), _named(c)
+
+
 def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """100 d^2 directions, for with fewer the Hessian of a minimum is estimated as indefinite; alpha is ell."""
+    """100 d^2 directions, for with fewer the Hessian of a minimum is estimated as indefinite; alpha is ell. A Hessian
+    has a spread of its own, which the gradient's does not show: 32 samples at least."""
     c = stochastic(f, x, rng, goal) if f.samples is not None else deterministic(f, x, rng, goal)
     d = x.shape[0]
+
+    def batch(f: Oracle, x: Array, rng: np.random.Generator) -> int:
+        return 1 if f.samples is None else max(32, samples_for(32 * sigma2_at(f, x, rng, c) / goal.gtol**2))
+
     method = ZOSCRN(
         nu=1e-3 / math.sqrt(d),
         nu_gradient=1e-6 / math.sqrt(d),
@@ -108,19 +162,19 @@ def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
         m_hessian=100 * d * d,
         alpha=c.ell,
         tolerance=goal.gtol / (4 * c.ell),
-        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+        batch=batch,
     )
     return method, _named(c)
 
 
 def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """Theorem 3's step and batch with ell and sigma estimated (for Option II, sixteen times its step); the minibatch
-    finder, the cheaper of the two."""
+    """Theorem 3's step and batch with ell and sigma estimated, sigma at every point (for Option II, sixteen times its
+    step); the minibatch finder."""
     c = stochastic(f, x, rng, goal)
     method = ZOSGDNCF(
         delta=goal.curvtol,
         eta=1 / (4 * c.ell) if option == 1 else 1 / (2 * x.shape[0] * c.ell),
-        batch=max(1, math.ceil(32 * c.sigma2 / goal.gtol**2)),
+        batch=None,
         check=_check(c, goal),
         finder=_finder(goal),
         mu_step=c.mu,
@@ -131,19 +185,22 @@ def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: i
 
 
 def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
-    Option II: b at least d, which its lemma asks for, and the lemma's step."""
+    """The epochs of ZO-SCSG for the sigma of every point."""
     c = stochastic(f, x, rng, goal)
-    d = x.shape[0]
-    n = f.samples if isinstance(f.samples, int) else math.inf
-    B = int(min(n, max(128, math.ceil(480 * c.sigma2 / goal.gtol**2))))
-    if option == 1:
-        epochs = ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
-    else:
-        b = max(d, B // 20)
-        epochs = ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
+    epochs = partial(_epochs, f.samples, x.shape[0], c, goal, option)
     method = ZOSCSGNCF(delta=goal.curvtol, rho=c.rho, epochs=epochs, check=_check(c, goal), finder=_finder(goal))
     return method, _named(c)
+
+
+def _epochs(samples: Any, d: int, c: Constants, goal: Goal, option: int, sigma2: float) -> ZOSCSG:
+    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
+    Option II: b at least d, which its lemma asks for, and the lemma's step."""
+    n = samples if isinstance(samples, int) else math.inf
+    B = int(min(n, max(128, samples_for(480 * sigma2 / goal.gtol**2))))
+    if option == 1:
+        return ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
+    b = max(d, B // 20)
+    return ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
 
 
 def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
@@ -151,32 +208,42 @@ def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Z
     left out: what is returned is certified afterwards. n_0 is 1: steps grow and batches shrink with it alike, so
     that a larger one only costs more where the whole sum is smaller than a batch."""
     c = stochastic(f, x, rng, goal)
-    eps = goal.gtol / 3
-    sigma = math.sqrt(c.sigma2)
-    method = ZOSPIDER(
+    return _spider(c, goal, c.sigma2), _named(c)
+
+
+def _spider(c: Constants, goal: Goal, sigma2: float) -> ZOSPIDER:
+    eps, sigma = goal.gtol / 3, math.sqrt(sigma2)
+    return ZOSPIDER(
         epsilon_tilde=eps,
         eta=eps / c.ell,
-        S1=max(1, math.ceil(16 * c.sigma2 / eps**2)),
-        S2=max(1, math.ceil(16 * sigma / eps)),
-        q=max(1, math.ceil(sigma / eps)),
+        S1=samples_for(16 * sigma2 / eps**2),
+        S2=samples_for(16 * sigma / eps),
+        q=samples_for(sigma / eps),
         mu=c.mu,
     )
-    return method, _named(c)
 
 
 def spider_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """The theorem promises 2 delta: the finder is given half of curvtol."""
-    inner, constants = spider(f, x, rng, goal)
+    """The theorem promises 2 delta: the finder is given half of curvtol. sigma is estimated after every search."""
+    c = stochastic(f, x, rng, goal)
+
+    def inner(f: Oracle, x: Array, rng: np.random.Generator) -> ZOSPIDER:
+        return _spider(c, goal, sigma2_at(f, x, rng, c))
+
     finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure, noise=goal.noise)
-    return ZOSPIDERNCF(delta=goal.curvtol, rho=constants["rho"], spider=inner, finder=finder), constants
+    return ZOSPIDERNCF(delta=goal.curvtol, rho=c.rho, spider=inner, finder=finder), _named(c)
 
 
 def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """The epochs of ZO-SCSG-NCF, sixty of them."""
-    method, constants = scsg_ncf(f, x, rng, goal)
-    inner: Any = method
-    epochs: ZOSCSG = inner.epochs
-    return ZOSCSG(B=epochs.B, b=epochs.b, eta=epochs.eta, mu=epochs.mu, T=60), constants
+    c = stochastic(f, x, rng, goal)
+    return replace(_epochs(f.samples, x.shape[0], c, goal, 1, c.sigma2), T=60), _named(c)
+
+
+def sgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
+    """The steps of ZO-SGD-NCF, a thousand of them: along a curvature of ell/50 they shrink a gradient by e^-5."""
+    c = stochastic(f, x, rng, goal)
+    return ZOSGD(eta=1 / (4 * c.ell), batch=samples_for(32 * c.sigma2 / goal.gtol**2), mu=c.mu, T=1000), _named(c)
 
 
 def scipy_escaping(
@@ -209,7 +276,7 @@ SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
 
 def _check(c: Constants, goal: Goal) -> GradientCheck:
     # A run makes many checks; each spends a thousandth of the failure probability.
-    return GradientCheck(epsilon=goal.gtol, sigma2=c.sigma2, failure=goal.failure / 1000, mu=c.mu)
+    return GradientCheck(epsilon=goal.gtol, sigma2=None, failure=goal.failure / 1000, mu=c.mu)
 
 
 def _finder(goal: Goal) -> Minibatch:
@@ -227,9 +294,13 @@ PRESETS: dict[str, Preset] = {
     "zo-spider-ncf": spider_ncf,
     "zo-spider": spider,
     "zo-scsg": scsg,
+    "zo-sgd": sgd,
     "zpsgd": zpsgd,
     "pagd": pagd,
     "rspi": rspi,
+    "zo-perturbed-agd": partial(accelerated, search=False),
+    "zo-agd-ncf": partial(accelerated, search=True),
+    "zo-two-point": two_point,
     "neon2-gd": neon2_gd,
     "zo-scrn": scrn,
     **{f"escaping-{solver.lower()}": partial(scipy_escaping, solver=solver) for solver in SCIPY_OPTIONS},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar
@@ -37,15 +38,16 @@ class ZOSCRN:
     m_hessian: int
     alpha: float
     tolerance: float
-    batch: int = 1
-    """Samples behind every value, if the function has samples."""
+    batch: int | Callable[[Oracle, Array, np.random.Generator], int] = 1
+    """Samples behind every value, if the function has samples; or how many at a point."""
     T: int | None = None
 
     name: ClassVar[str] = "zo-scrn"
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         for _ in count() if self.T is None else range(self.T):
-            f_x = f if f.samples is None else f.on(f.draw(self.batch, rng))
+            batch = self.batch if isinstance(self.batch, int) else self.batch(f, x, rng)
+            f_x = f if f.samples is None else f.on(f.draw(batch, rng))
             g = to_numpy(gauss_gradient(f_x, x, self.nu_gradient, rng, self.m_gradient)).astype(np.float64)
             H = self._hessian(f_x.tagged("curvature"), x, rng)
             s = cubic_step(g, H, self.alpha)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import Array
 from .._random import geometric
-from ..derivatives.paper import Steps, coord_gradient, rand_gradient
+from ..derivatives.paper import Directions, Steps, coord_gradient, rand_gradient_sampled
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move
@@ -26,6 +26,8 @@ class ZOSCSG:
     eta: float
     mu: Steps
     option: Literal[1, 2] = 1
+    directions: Directions = "own"
+    """Of Option II: one for every component of a minibatch, or one that all of them share."""
     T: int | None = None
 
     name: ClassVar[str] = "zo-scsg"
@@ -48,10 +50,12 @@ class ZOSCSG:
         return x                                                                # line 12
 
     def _difference(self, f_k: Oracle, x: Array, start: Array, rng: np.random.Generator) -> Array:
-        """The same minibatch, and for Option II the same direction, at both points."""
+        """The same minibatch, and for Option II the same directions, at both points."""
         if self.option == 1:
             return coord_gradient(f_k, x, self.mu) - coord_gradient(f_k, start, self.mu)
-        seed = int(rng.integers(2**63))
-        mu = float(np.median(self.mu))
-        here, there = (rand_gradient(f_k, z, mu, np.random.default_rng(seed)) for z in (x, start))
-        return here - there
+        seed, mu = int(rng.integers(2**63)), float(np.median(self.mu))
+
+        def gradient(z: Array) -> Array:
+            return rand_gradient_sampled(f_k, z, mu, np.random.default_rng(seed), self.directions)
+
+        return gradient(x) - gradient(start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar
@@ -26,7 +27,8 @@ class ZOSCSGNCF:
 
     delta: float
     rho: float
-    epochs: ZOSCSG
+    epochs: ZOSCSG | Callable[[float], ZOSCSG]
+    """Or those for the sigma^2 that the check saw at this point."""
     check: GradientCheck
     finder: SampledFinder
     fallback: ZOSGDNCF | None = None
@@ -36,13 +38,14 @@ class ZOSCSGNCF:
     name: ClassVar[str] = "zo-scsg-ncf"
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        if self.epochs.b > self.epochs.B and self.fallback is not None:         # line 1
-            return (yield from self.fallback.iterates(f, x, rng))
+        if self.fallback is not None and isinstance(self.epochs, ZOSCSG) and self.epochs.b > self.epochs.B:
+            return (yield from self.fallback.iterates(f, x, rng))               # line 1
         attempts = count(1)
         for _ in count() if self.K is None else range(self.K):                  # line 2
-            small, size = self.check(f, x, rng)                                 # line 3
+            small, size, sigma2 = self.check.look(f, x, rng)                    # line 3
             if not small:                                                       # line 4
-                x = self.epochs.epoch(f, x, rng)                                # line 5
+                epochs = self.epochs if isinstance(self.epochs, ZOSCSG) else self.epochs(sigma2)
+                x = epochs.epoch(f, x, rng)                                     # line 5
                 yield Iterate(x, Move.DESCENT, grad_norm=size)
             else:
                 found = self.finder.attempt(next(attempts))(f, x, rng)          # line 7

@@ -10,12 +10,12 @@ import numpy as np
 
 from .._array import Array
 from ..curvature import SampledFinder
-from ..derivatives.paper import Steps, coord_gradient, rand_gradient
+from ..derivatives.paper import Directions, Steps, coord_gradient, rand_gradient_sampled
 from ..oracle import Oracle
 from ..stopping import Ending, Stop
 from ..trace import Iterate, Move
 from .base import Iterates
-from .check import GradientCheck
+from .check import GradientCheck, samples_for
 from .escape import escape
 
 
@@ -26,14 +26,16 @@ class ZOSGDNCF:
     delta: float
     eta: float
     """Step size: 1 / (4 ell) for Option I, 1 / (32 d ell) for Option II."""
-    batch: int
-    """|S|."""
+    batch: int | None
+    """|S|; None takes 32 sigma^2 / epsilon^2, as Theorem 3, with the sigma that the check saw at this point."""
     check: GradientCheck
     """Lines 2 and 3: whether the gradient norm is at most epsilon, or at least epsilon / 2 (Proposition 1)."""
     finder: SampledFinder
     mu_step: Steps
     rho: float
     option: Literal[1, 2] = 1
+    directions: Directions = "own"
+    """Of Option II: one for every component of S, or one that all of them share."""
     K: int | None = None
 
     name: ClassVar[str] = "zo-sgd-ncf"
@@ -41,9 +43,10 @@ class ZOSGDNCF:
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         attempts = count(1)
         for _ in count() if self.K is None else range(self.K):                  # line 1
-            small, size = self.check(f, x, rng)                                 # line 2
+            small, size, sigma2 = self.check.look(f, x, rng)                    # line 2
             if not small:                                                       # line 3
-                f_S = f.on(f.draw(self.batch, rng))                             # line 4
+                batch = self.batch or samples_for(32 * sigma2 / self.check.epsilon**2)
+                f_S = f.on(f.draw(batch, rng))                                  # line 4
                 x = x - self.eta * self._gradient(f_S, x, rng)                  # lines 5, 6
                 yield Iterate(x, Move.DESCENT, grad_norm=size)
             else:
@@ -56,5 +59,5 @@ class ZOSGDNCF:
 
     def _gradient(self, f_S: Oracle, x: Array, rng: np.random.Generator) -> Array:
         if self.option == 2:
-            return rand_gradient(f_S, x, float(np.median(self.mu_step)), rng)
+            return rand_gradient_sampled(f_S, x, float(np.median(self.mu_step)), rng, self.directions)
         return coord_gradient(f_S, x, self.mu_step)

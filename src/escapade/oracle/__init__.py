@@ -1,6 +1,6 @@
 """The only door to function values: `Oracle`, its books, and the stencils it evaluates."""
 
-from .batch import Batch
+from .batch import Batch, Components
 from .failures import Failures, Policy
 from .journal import Journal
 from .ledger import Ledger
@@ -9,6 +9,7 @@ from .stencil import Stencil, axes, central, few_axes, pairs, point, points, som
 
 __all__ = [
     "Batch",
+    "Components",
     "Failures",
     "Journal",
     "Ledger",

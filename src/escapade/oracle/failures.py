@@ -184,7 +184,7 @@ class _Asked:
             else:
                 rows = [self.alone.pop(0)]
             try:
-                raw = self.evaluate(self._block(rows), self.batch)
+                raw = self.evaluate(self._block(rows), tuple(ids[rows] if ids.ndim > 1 else ids for ids in self.batch))
             except RowFailure as failure:
                 self.stopped(rows, failure)
                 continue

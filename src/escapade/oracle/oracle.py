@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..executors import choose
 from .arguments import check_arguments
-from .batch import Batch
+from .batch import Batch, Components
 from .engine import Engine
 from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
@@ -245,7 +245,7 @@ class Oracle:
 
     def _weight(self) -> int:
         if self.batch is not None:
-            return len(self.batch)
+            return self.batch.weight
         if self._engine.samples is None:
             return 1
         raise MissingCapability(
@@ -257,6 +257,9 @@ class Oracle:
         """The values, NaN where one is missing, and why the first of those is."""
         if self.unit is not None:
             stencil = stencil.scaled(self.unit)
+        if isinstance(self.batch, Components) and not getattr(self._engine.evaluate, "ids_by_row", False):
+            part = dataclasses.replace(self, unit=None)
+            return self.batch.one_by_one(stencil, lambda own, rows: part.on(own)._evaluate(rows, keep_best=False))
         size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
         if 0 < size <= rows:
             return self._block(stencil, (0, size), keep_best)
@@ -266,7 +269,7 @@ class Oracle:
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
         engine, journal = self._engine, self._engine.journal
-        what = stencil, span, () if self.batch is None else (self.batch.ids,)
+        what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
         ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
         try:
             values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()

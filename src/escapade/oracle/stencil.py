@@ -37,6 +37,16 @@ class Stencil:
 
         return Stencil(cut + other.size, self.d, rows)
 
+    def every(self, step: int, start: int) -> Stencil:
+        """Every so many points, from one of them on."""
+        which = range(start, self.size, step)
+
+        def rows(first: int, last: int) -> Array:
+            parts = [self.rows(row, row + 1) for row in which[first:last]]
+            return namespace(parts[0]).concat(parts, axis=0)
+
+        return Stencil(len(which), self.d, rows)
+
     def scaled(self, unit: Array) -> Stencil:
         """The points times `unit`, coordinate by coordinate."""
         return Stencil(self.size, self.d, lambda start, stop: self.rows(start, stop) * unit)

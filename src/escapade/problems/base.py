@@ -109,10 +109,18 @@ class StochasticProblem(Problem):
     """
 
     def sample_value(self, x: Array, ids: NDArray[Any]) -> Array:
-        """Mean over ``ids`` of the components at ``x``: scalar for (d,), shape (m,) for (m, d)."""
+        """Mean over ``ids`` of the components at ``x``: scalar for (d,), shape (m,) for (m, d).
+
+        With ids of shape (m, b), row r is the mean over ``ids[r]``.
+        """
         rows, single = self._rows(x)
+        ids = np.asarray(ids)
+        if ids.ndim == 2 and ids.shape[0] == rows.shape[0] and ids.dtype.kind in "iu":
+            return self._row_values(rows, ids)
         values = self._sample_values(rows, self._ids(ids))
         return values[0] if single else values
+
+    sample_value.ids_by_row = True  # type: ignore[attr-defined]  # the oracle asks for components row by row
 
     def component_values(self, x: Array, ids: NDArray[Any]) -> Array:
         """Components at ``x``, one column per id: shape (b,) for (d,), (m, b) for (m, d)."""
@@ -125,6 +133,11 @@ class StochasticProblem(Problem):
 
     @abstractmethod
     def _component_values(self, x: Array, ids: NDArray[Any]) -> Array: ...
+
+    def _row_values(self, x: Array, ids: NDArray[Any]) -> Array:
+        """The mean over ``ids[r]`` at every row r."""
+        rows = [self._sample_values(x[r : r + 1, :], self._ids(ids[r])) for r in range(len(ids))]
+        return array_namespace(x).concat(rows, axis=0)
 
     def _ids(self, ids: NDArray[Any]) -> NDArray[Any]:
         ids = np.asarray(ids)

@@ -107,6 +107,14 @@ class NonlinearLeastSquares(StochasticProblem):
             raise ValueError(f"ids span [{ids.min()}, {ids.max()}]; they must lie in [0, n={self.n})")
         return self._losses(x, self._features[ids], self._labels[ids]) + self._regulariser(x)[:, None]
 
+    def _row_values(self, x: Array, ids: NDArray[Any]) -> Array:
+        if ids.shape[1] != 1 or not is_numpy_array(x):
+            return super()._row_values(x, ids)
+        which = ids[:, 0]
+        scores = np.asarray(self._features[which].multiply(x).sum(axis=1)).ravel()
+        residual = self._labels[which] - 0.5 * (1 + np.tanh(0.5 * scores))
+        return np.asarray(residual * residual, dtype=x.dtype) + self._regulariser(x)
+
     def _sample_values(self, x: Array, ids: NDArray[Any]) -> Array:
         return array_namespace(x).mean(self._component_values(x, ids), axis=1)
 

@@ -29,6 +29,11 @@ class _NoisyCubic(Cubic, StochasticProblem):
         xi, linear = self._noise(ids)
         return self._model(x, self.diagonal + xi.mean(axis=0), linear.mean(axis=0))
 
+    def _row_values(self, x: Array, ids: NDArray[Any]) -> Array:
+        shape = (*ids.shape, self.d)
+        xi, linear = (noise.reshape(shape).mean(axis=1) for noise in self._noise(ids.ravel()))
+        return self._model(x, self.diagonal + xi, linear)
+
     def _component_values(self, x: Array, ids: NDArray[Any]) -> Array:
         xi, linear = self._noise(ids)
         common = self._model(x, self.diagonal, np.zeros(self.d))[:, None]

@@ -151,7 +151,7 @@ def _steps(c: Constants, option: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A row of Table 1."""
+    """A row of Table 1, or of `theory.since.SINCE`."""
 
     name: str
     setting: Literal["deterministic", "stochastic"]

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 
 from .._array import Array
-from ..curvature import ZONCFDeterministic
+from ..curvature import LiteralOnline, ZONCFDeterministic
 from ..derivatives.steps import require_resolved
 from ..errors import BelowPrecision
 from .assumptions import require_delta, require_dimension, require_failure, require_positive
@@ -78,6 +78,12 @@ class Theorem1:
         """Raise `BelowPrecision` where the perturbation is lost in x, or in values of f of this magnitude."""
         require_resolved("perturbation", self.perturbation, x, magnitude, self.ell)
 
+    def finder(self) -> LiteralOnline:
+        """The finder with exactly these numbers, and m_proof for m. Where they cannot be resolved it raises
+        `BelowPrecision`; with C_0 = 1 it can find a direction, but T is too short for its ⊥ to say anything."""
+        _require_normal(self.perturbation, f"C0={self.C0!r}", "lower C0, or use ZONCFOnline, which is normalised")
+        return LiteralOnline(delta=self.delta, failure=self.p, ell=self.ell, rho=self.rho, C0=self.C0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Theorem2:
@@ -107,11 +113,9 @@ class Theorem2:
 
     def finder(self) -> ZONCFDeterministic:
         """The finder with exactly these numbers. Where they cannot be resolved it raises `BelowPrecision`."""
-        if self.perturbation < sys.float_info.min:
-            raise BelowPrecision(
-                f"perturbation={self.perturbation:.3g} is below {sys.float_info.min:.3g}, the least "
-                f"normal float64 (C1={self.C1!r}); lower C1, or use ZONCFDeterministic without a perturbation"
-            )
+        _require_normal(
+            self.perturbation, f"C1={self.C1!r}", "lower C1, or use ZONCFDeterministic without a perturbation"
+        )
         return ZONCFDeterministic(
             delta=self.delta,
             failure=self.p,
@@ -165,6 +169,14 @@ def theorem_2(*, ell: float, rho: float, d: int, delta: float, p: float, C1: flo
         perturbation=scale * (d / p) ** (-2 * C1),                  # sigma = (d/p)^-2C_1 delta / (T^4 rho)
         radius=scale * (d / p) ** -C1,                              # r = (d/p)^C_1 sigma
     )
+
+
+def _require_normal(perturbation: float, constant: str, remedy: str) -> None:
+    if perturbation < sys.float_info.min:
+        raise BelowPrecision(
+            f"perturbation={perturbation:.3g} is below {sys.float_info.min:.3g}, the least normal float64 "
+            f"({constant}); {remedy}"
+        )
 
 
 def _assumptions(

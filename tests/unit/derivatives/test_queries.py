@@ -68,7 +68,9 @@ SIMPLE = {
     paper.rand_gradient: lambda f, x, m, rng: paper.rand_gradient(f, x, 1e-3, rng, m),
     paper.rand_gradient_forward: lambda f, x, m, rng: paper.rand_gradient_forward(f, x, 1e-3, rng, m),
     paper.gauss_gradient: lambda f, x, m, rng: paper.gauss_gradient(f, x, 1e-3, rng, m),
-    products.hessian_vector: lambda f, x, m, rng: products.hessian_vector(f, x, 1e-3 * x, 1e-3),
+    paper.gauss_gradient_central: lambda f, x, m, rng: paper.gauss_gradient_central(f, x, 1e-3, rng, m),
+    paper.hessian_vector: lambda f, x, m, rng: paper.hessian_vector(f, x, 1e-3 * x, 1e-3),
+    paper.product_values: lambda f, x, m, rng: paper.product_values(f, x, 1e-3 * x, 1e-3),
     noise.table: lambda f, x, m, rng: noise.table(f, x, np.ones(len(x)), 0.0, rng),
 }
 
@@ -89,6 +91,27 @@ def test_a_batch_of_samples_multiplies(d):
     f_S = f.on(f.draw(7, np.random.default_rng(0)))
     spent = cost(f, lambda: paper.coord_gradient(f_S, np.ones(d), 1e-3))
     assert spent == 7 * promised(paper.coord_gradient, 0, d=d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_direction_a_component_costs_what_a_shared_one_does(d):
+    assert line(paper.rand_gradient_sampled) == "2 per sample"
+    f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
+    f_S, rng = f.on(f.draw(7, np.random.default_rng(0))), np.random.default_rng(1)
+    for rounds, directions in enumerate(("own", "shared"), 1):
+        spent = cost(f, lambda how=directions: paper.rand_gradient_sampled(f_S, np.ones(d), 1e-3, rng, how))
+        assert (spent, f.ledger.rounds) == (2 * 7, rounds)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_a_spread_costs_what_the_gradient_does(d):
+    f = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20)
+    batch, promise = f.draw(7, np.random.default_rng(0)), promised(paper.coord_gradient, 0, d=d)
+    assert line(paper.coord_gradient_spread) == "2*d per sample"
+    rng = np.random.default_rng(1)
+    for groups in (1, 3, 7, 8):
+        spent = cost(f, lambda k=groups: paper.coord_gradient_spread(f, np.ones(d), 1e-3, batch, rng, k))
+        assert spent == 7 * promise
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -249,6 +272,8 @@ TESTED = {
     Neighbourhood._holds,
     Neighbourhood._consistent,
     *SIMPLE,
+    paper.coord_gradient_spread,
+    paper.rand_gradient_sampled,
     Neighbourhood.measure.__func__,
     Neighbourhood.row,
     Neighbourhood.take_rows,

@@ -16,6 +16,8 @@ import pytest
 from escapade.errors import InvalidSetting
 from escapade.experiments import NAMES, run
 from escapade.experiments.catalogue import panels_of
+from escapade.experiments.evidence import Evidence
+from escapade.experiments.failures import spider_walks_at_random
 from escapade.experiments.runner import possible
 from escapade.experiments.runs import runs_of
 from escapade.experiments.store import Store, key, written
@@ -151,6 +153,43 @@ def test_what_a_record_says_is_so():
         assert record.values[0] == record.start == 0.0
         assert record.fun == pytest.approx(record.least, abs=1e-3)
         assert record.queries == sorted(record.queries)
+
+
+def test_queries_without_the_check_are_recorded_along_the_curve():
+    panel = panel_of("cubic", "stochastic, d = 10", 200_000)
+    (sgd,) = runs_of(panel, curve_of(panel, "ZO-SGD-NCF"), [0])
+    (spider,) = runs_of(panel, curve_of(panel, "ZO-SPIDER-NCF"), [0])
+    assert spider.free == spider.queries  # it makes no such check
+    assert "gradient check" not in spider.by_purpose
+    assert sgd.by_purpose["gradient check"] > sgd.nfev / 4
+    assert all(free <= whole for free, whole in zip(sgd.free, sgd.queries, strict=True))
+    assert 0 <= sgd.nfev - sgd.by_purpose["gradient check"] - sgd.free[-1] <= sgd.nfev - sgd.queries[-1]
+    for record in (sgd, spider):
+        assert sum(record.by_purpose.values()) == record.nfev
+        assert sum(record.moves.values()) == record.nit
+
+
+def test_spider_as_printed_only_escapes_and_repaired_goes_down():
+    panel = panel_of("cubic", "stochastic, d = 10", 600_000)
+    for seed in range(2):
+        (printed,) = runs_of(panel, curve_of(panel, "ZO-SPIDER-NCF, as printed"), [seed])
+        (used,) = runs_of(panel, curve_of(panel, "ZO-SPIDER-NCF"), [seed])
+        assert printed.moves["escape"] > 10 * printed.moves.get("descent", 0)
+        assert used.moves["descent"] > used.moves["escape"]
+        assert used.fun < printed.fun
+
+
+def test_why_spider_fails_is_told_from_the_records():
+    panel = panel_of("cubic", "stochastic, d = 10", 300_000)
+    (record,) = runs_of(panel, curve_of(panel, "ZO-SPIDER-NCF, as printed"), [0])
+    said = spider_walks_at_random(Evidence([record], [panel]), None).happened
+    assert f"{record.moves['escape']:,} escape steps" in said
+    assert f"v took {100 * record.by_purpose['descent'] / record.nfev:.0f}% of the queries" in said
+    assert "can succeed up to 0.90" in said  # the curvature along its line is -1 + |x|, delta 0.1
+    other = replace(record, moves={"escape": 7, "descent": 9}, by_purpose={"descent": 1, "curvature": 3})
+    said = spider_walks_at_random(Evidence([other], [panel]), None).happened
+    assert "7 escape steps and 9 descent steps" in said
+    assert "v took 25%" in said
 
 
 def test_pagd_as_printed_stays_and_zpsgd_as_printed_is_stopped_when_it_is_lost():

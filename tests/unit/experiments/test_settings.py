@@ -1,13 +1,18 @@
 """The tables say what the paper prints, and the methods are built from them."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from escapade.curvature import ZONCFOnline
 from escapade.experiments import settings
 from escapade.experiments.build import build
-from escapade.experiments.catalogue import panels_of
-from escapade.methods import PAGD, RSPI, ZOGDNCF, ZOSCSGNCF, ZPSGD
+from escapade.experiments.catalogue import SAMPLED_QUERIES, panels_of
+from escapade.experiments.layout import rows_of
+from escapade.experiments.panels import QUERIES, Curve
+from escapade.methods import PAGD, RSPI, ZOGDNCF, ZOSCSGNCF, ZOSPIDERNCF, ZPSGD
 
 E = math.e
 
@@ -64,18 +69,31 @@ def test_methods_carry_the_numbers_of_their_row():
 
 def test_as_printed_and_as_used_differ_only_where_the_table_cannot_work():
     rows = settings.octopus(10)
-    printed, used = (build(row(rows, "PAGD"), 10, 1e-4, printed=flag) for flag in (True, False))
+    printed, used = (build(row(rows, "PAGD"), 10, 1e-4, variant=one) for one in ("printed", "used"))
     assert isinstance(printed, PAGD)
     assert isinstance(used, PAGD)
     assert (printed.form, printed.t_thres) == ("printed", 1)
     assert used.form == "continue"
     assert (printed.eta, printed.r, printed.g_thres) == (used.eta, used.r, used.g_thres)
-    printed, used = (build(row(rows, "ZPSGD"), 10, 1e-4, printed=flag) for flag in (True, False))
+    printed, used = (build(row(rows, "ZPSGD"), 10, 1e-4, variant=one) for one in ("printed", "used"))
     assert isinstance(printed, ZPSGD)
     assert isinstance(used, ZPSGD)
     assert printed.eta == 1 / (2 * E)
     assert used.eta == pytest.approx(printed.eta / 2.1)
     assert (printed.m, printed.r) == (used.m, used.r) == (10, 1e-4)
+    spider = row(settings.stochastic(20), "ZO-SPIDER-NCF")
+    printed, used = (build(spider, 20, 1e-2, variant=one) for one in ("printed", "used"))
+    assert isinstance(printed, ZOSPIDERNCF)
+    assert (printed.form, used) == ("printed", replace(printed, form="downhill"))
+
+
+def test_a_rival_in_its_authors_form_and_a_method_with_the_papers_finder():
+    rspi = row(settings.octopus(10), "RSPI")
+    assert build(rspi, 10, 1e-4, variant="authors") == replace(build(rspi, 10, 1e-4), form="authors")
+    for one in settings.stochastic(20):
+        method = build(one, 20, 1e-2, sigma2=1.0, finder="online")
+        assert isinstance(method.finder, ZONCFOnline)
+        assert method == replace(build(one, 20, 1e-2, sigma2=1.0), finder=method.finder)
 
 
 def test_every_panel_of_the_paper_is_there_with_auto_in_it():
@@ -96,7 +114,34 @@ def test_every_panel_of_the_paper_is_there_with_auto_in_it():
         labels = [curve.label for curve in panel.curves]
         assert len(labels) == len(set(labels))
         assert "auto" in labels or panel.figure == "rspi-grid"
+        assert all(curve.shown_in == ("auto",) for curve in panel.curves if curve.label == "auto")
         assert ("Powell (SciPy)" in labels) == ("BFGS (SciPy)" in labels) == (panel.form != "plain")
+
+
+def test_both_finders_and_the_free_check_have_a_row_wherever_there_are_samples():
+    panels = [panel for panel in panels_of(("cubic", "least-squares"), quick=False) if panel.samples]
+    assert len(panels) == 3
+    for panel in panels:
+        rows = {view.row: view for (view,) in rows_of([panel])}
+        assert list(rows) == ["paper", "check free", "finders", "auto"]
+        assert rows["check free"].labels == rows["paper"].labels
+        assert rows["check free"].axis == "free"
+        with_online = {label.replace(", ZO-NCF-Online", "") for label in rows["finders"].labels if "Online" in label}
+        assert with_online == set(rows["paper"].labels)
+        assert rows["auto"].labels == ("auto",)
+
+
+def test_a_curve_names_its_rows_and_a_row_that_none_names_is_not_drawn():
+    panel = panels_of(("octopus",), quick=False)[0]
+    assert [view.row for (view,) in rows_of([panel])] == ["paper", "auto"]
+    later = replace(panel, curves=(*panel.curves, Curve(label="later", shown_in=("since then",))))
+    assert [view.title for (view,) in rows_of([later])] == ["d = 10", "auto: d = 10", "since then: d = 10"]
+
+
+def test_the_page_tells_the_budgets_of_the_code():
+    page = (Path(__file__).parents[3] / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert f"after {QUERIES // 10**6} million queries" in page
+    assert f"budget is {SAMPLED_QUERIES // 10**6} million" in page
 
 
 def test_quick_has_the_same_panels_at_reduced_size():

@@ -171,6 +171,20 @@ def test_pagd_continues_or_returns():
     assert Move.PERTURB not in {step.move for step in printed.history}
 
 
+def test_pagd_returns_where_it_looked_when_an_escape_gives_up():
+    """At a minimum every perturbed point is dropped; "continue", which shows them, comes back."""
+    octopus = Octopus(d=3)
+    settings = {"eta": 0.02, "r": 0.01, "g_thres": 1e-2, "f_thres": 1e-7, "t_thres": 5, "h": 1e-6, "h_low": 1e-6}
+    x = octopus.minima[0]
+    for form in ("printed", "continue"):
+        f = Oracle.of(octopus, vectorized=True)
+        steps = list(PAGD(**settings, form=form).iterates(f, x, np.random.default_rng(0)))
+        assert [step.move for step in steps] == [Move.PERTURB] * (7 if form == "continue" else 0)
+        result = solve(PAGD(**settings, form=form), octopus, x0=x)
+        assert result.x.tobytes() == x.tobytes()
+        assert all(np.any(step.x != x) for step in steps[:-1])
+
+
 def sampled(**more):
     check = GradientCheck(epsilon=0.1, sigma2=2.0, failure=1e-5, mu=1e-5)
     finder = Minibatch(delta=0.3, failure=1e-3)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from escapade.errors import EvaluationFailed, InvalidSetting, MissingCapability
-from escapade.oracle import Batch, Oracle, point
+from escapade.errors import BudgetExhausted, EvaluationFailed, InvalidSetting, MissingCapability, NonFiniteValue
+from escapade.oracle import Batch, Components, Failures, Journal, Oracle, point, points
 
 X = np.array([1.0, 2.0])
 DATA = np.random.default_rng(7).standard_normal((10, 2))
@@ -114,3 +114,72 @@ def test_a_sampled_function_needs_a_batch_and_a_plain_one_has_none(f, rng):
         with pytest.raises(MissingCapability, match="samples=n"):
             ask()
     assert f.ledger.attempts == plain.ledger.attempts == 0
+
+
+def by_row(x, ids):
+    """`loss` of rows, which takes ids of shape (rows, k) too."""
+    inner = np.einsum("rkj,rj->rk", DATA[ids], x) if ids.ndim == 2 else x @ DATA[ids].T
+    return np.mean(inner**2, axis=1)
+
+
+by_row.ids_by_row = True
+
+PLACES = np.random.default_rng(8).standard_normal((9, 2))
+
+
+@pytest.mark.parametrize("block", [1, 16, 64, 1 << 24])
+@pytest.mark.parametrize(
+    ("fun", "vectorized"), [(loss, False), (lambda x, ids: by_row(x, ids.ravel()), True), (by_row, True)]
+)
+def test_components_have_rows_of_their_own(fun, vectorized, block, monkeypatch):
+    """Row r on sample r mod |S|: one query a row, one round, whatever the size of blocks."""
+    monkeypatch.setattr("escapade.oracle.oracle.BLOCK_BYTES", block)
+    ids = np.array([7, 2, 7, 4])
+    f = Oracle.of(fun, vectorized=vectorized, samples=10)
+    for unit in (None, np.array([2.0, 0.5])):
+        view = f if unit is None else f.scaled(unit)
+        places = PLACES if unit is None else PLACES / unit
+        before = f.ledger.queries, f.ledger.rounds
+        values = view.on(Components(ids))(points(places[:5]) + points(places[5:]))
+        expected = [loss(x, ids[[r % 4]]) for r, x in enumerate(PLACES)]
+        np.testing.assert_allclose(values, expected, rtol=1e-13)
+        assert (f.ledger.queries - before[0], f.ledger.rounds - before[1]) == (9, 1)
+        assert f.best == (None, None)
+
+
+def test_components_keep_to_the_budget_and_to_the_policy_for_failures():
+    f = Oracle.of(by_row, vectorized=True, samples=10, maxfev=8)
+    with pytest.raises(BudgetExhausted):
+        f.on(Components(np.arange(3)))(points(PLACES))
+    assert f.ledger.queries == 0
+
+    def sometimes(x, ids):
+        values = by_row(x, ids)
+        values[ids[:, 0] == 2] = np.nan
+        return values
+
+    sometimes.ids_by_row = True
+    f = Oracle.of(sometimes, vectorized=True, samples=10, failures=Failures(nan_policy=lambda x, attempt, value: -1.0))
+    values = f.on(Components(np.arange(3)))(points(PLACES))
+    assert values[2::3].tolist() == [-1.0] * 3
+    assert values[0] == by_row(PLACES[:1], np.array([[0]]))[0]
+    attempts = []
+    f = Oracle.of(sometimes, vectorized=True, samples=10, failures=Failures("retry", retries=1))
+    with pytest.raises(NonFiniteValue, match="2 attempts"):
+        attempts.append(f.on(Components(np.arange(3)))(points(PLACES)))
+
+
+def test_components_in_a_journal(tmp_path):
+    """They are recorded and replayed, and are not taken for an average over the same samples at the same points."""
+    X3, x0, counts = PLACES[:3], np.zeros(2), []
+    for _ in range(2):
+        f = Oracle.of(by_row, vectorized=True, samples=10)
+        record, _ = Journal(tmp_path / "run.h5").open({}, {}, x0, np.random.default_rng(0))
+        f.keep(record)
+        apart = f.on(Components(np.arange(3)))(points(X3))
+        together = f.on(Batch(np.arange(3)))(points(X3))
+        counts.append((apart.tolist(), together.tolist(), f.ledger.queries, f.ledger.calls))
+        assert record.held in (0, 2)
+        f.close()
+    assert counts[0] == counts[1]
+    assert counts[0][2] == 3 + 9

@@ -26,6 +26,15 @@ class TestSamples:
         for k, i in enumerate(ids[:3]):
             np.testing.assert_allclose(problem.sample_value(X, np.array([i])), components[:, k], rtol=1e-12)
 
+    @pytest.mark.parametrize("b", [1, 3])
+    def test_ids_of_their_own_for_every_row(self, problem, b):
+        ids = np.random.default_rng(1).integers(0, 60, (5, b))
+        expected = [problem.sample_value(x, own) for x, own in zip(X, ids, strict=True)]
+        np.testing.assert_allclose(problem.sample_value(X, ids), expected, rtol=1e-12)
+        strict = problem.sample_value(array_api_strict.asarray(X), ids)
+        np.testing.assert_allclose(np.asarray(strict), expected, rtol=1e-12)
+        assert problem.sample_value(X.astype(np.float32), ids).dtype == np.float32
+
     def test_one_point_or_many(self, problem):
         ids = np.array([4, 4, 9])
         together = problem.sample_value(X, ids)

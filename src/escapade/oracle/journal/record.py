@@ -135,7 +135,7 @@ class Record:
             purpose=purpose,
             digest=digest,
             values=values,
-            weight=len(batch[0]) if batch else 1,
+            weight=batch[0].shape[-1] if batch else 1,
             precision=precision,
             lost=lost,
             calls=ledger.calls - calls,
@@ -165,7 +165,7 @@ class Record:
         self, entry: Entry, purpose: str, digest: bytes, rows: int, batch: tuple[NDArray[np.int64], ...]
     ) -> bool:
         """Refuse to replay values for other points than these; True if what is left was only a last certificate."""
-        weight = len(batch[0]) if batch else 1
+        weight = batch[0].shape[-1] if batch else 1
         asked, held = (purpose, rows, weight), (entry.purpose, len(entry.values), entry.weight)
         if (asked, digest) == (held, entry.digest):
             return False
@@ -193,7 +193,8 @@ def _words(purpose: str, rows: int, weight: int) -> str:
 
 def digest_of(points: NDArray[Any], batch: tuple[NDArray[np.int64], ...]) -> bytes:
     """The name of some points, and of the sample ids they are evaluated on."""
-    h = hashlib.blake2b(f"{points.dtype.str} {points.shape} {[len(ids) for ids in batch]}".encode(), digest_size=16)
+    weights = [ids.shape[-1] for ids in batch]
+    h = hashlib.blake2b(f"{points.dtype.str} {points.shape} {weights}".encode(), digest_size=16)
     h.update(np.ascontiguousarray(points).data)
     for ids in batch:
         h.update(np.ascontiguousarray(ids).data)
