@@ -1,6 +1,7 @@
 """The certificate: what it says, and who makes it."""
 
-from .certificate import Certificate, Certifier, Trusted
+from .certificate import Certificate, Trusted
+from .certifier import Certifier
 from .rules import Verdict
 
 __all__ = ["Certificate", "Certifier", "Trusted", "Verdict"]

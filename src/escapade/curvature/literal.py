@@ -19,7 +19,8 @@ from ..derivatives.steps import product_error
 from ..errors import BelowPrecision, BudgetExhausted, InvalidSetting, MissingCapability
 from ..interval import Interval
 from ..oracle import Oracle
-from .finding import Finding, Outcome, require_positive
+from ..tolerances import require_positive
+from .finding import Finding, Outcome
 from .online import SampledFinder
 
 SPREAD = 2.0

@@ -83,24 +83,18 @@ def climb(
     part = LADDER.ratio ** -np.arange(levels)
     both = np.stack([part, -part], axis=1)
     ends = (both[None, :, :, None] * lines[:, None, None, :]).reshape(-1, d)
-    values = np.array([f.trial(x + like(end * unit, x)) for end in ends]) if _may_fail(f) else _block(f, x, ends * unit)
+    values = f.tagged("check")(points(x + like(ends * unit, x)))
     reach = float(np.median(np.linalg.norm(lines, axis=1)))
-    return judged(values.reshape(LADDER.lines, levels, 2), f0, part, reach, noise.level, epsilon(x), gtol, curvtol)
-
-
-def _may_fail(f: Oracle) -> bool:
-    return False
-
-
-def _block(f: Oracle, x: Array, ends: Vector) -> Vector:
-    return f.tagged("check")(points(x + like(ends, x)))
+    return judged(
+        values.reshape(LADDER.lines, levels, 2), f0, np.asarray(part), reach, noise.level, epsilon(x), gtol, curvtol
+    )
 
 
 def judged(
     values: Vector, f0: float, part: Vector, reach: float, noise: float, eps: float, gtol: float, curvtol: float
 ) -> Ladder:
     """What these values say: `values[line, level, side]`, the longest length first."""
-    finite = np.isfinite(values).all(axis=(0, 2))
+    finite: Flags = np.asarray(np.isfinite(values).all(axis=(0, 2)))
     first = int(np.argmax([finite[k:].all() for k in range(len(part))])) if finite[-1] else len(part)
     values, part = values[:, first:], part[first:]
     if len(part) < LADDER.least:

@@ -207,10 +207,11 @@ class LadderSettings:
     clear: float = number(30.0, "floors", "a residual that is larger is no rounding and no noise", "DESIGN section 5")
     plateau: float = number(
         1.7, "powers of the length", "residuals that fall more slowly are structure: 3 if f is smooth, 1 at a kink",
-        "DESIGN section 5: between 3 and 1, nearer to 1 for flat fourth derivatives",
+        "DESIGN section 5: between 3 and 1",
     )
-    first: float = number(0.7, "powers of the length", "the same from the longest length, where f may be far from smooth",
-                          "DESIGN section 5")
+    first: float = number(
+        0.7, "powers of the length", "the same at the longest length, where f may be far from smooth", "DESIGN section 5"
+    )
     kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
     leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", "DESIGN section 5")
     burst: float = number(1e4, "of the parabola", "f explodes there: no length that matters", "DESIGN section 5")
@@ -221,7 +222,7 @@ class UnitSettings:
     """Units of variables and values."""
 
     alike: float = number(30.0, "factor", "variables whose sizes differ by less have one unit", "DESIGN section 5")
-    powers: int = number(13, "powers of 16", "lengths at x = 0 that are tried, up and down", "16^13 = 4.5e15: all float64s")
+    powers: int = number(13, "powers of 16", "lengths at x = 0 that are tried, up and down", "16^13 = 4.5e15")
     halvings: int = number(4, "times", "the interval in which the parabola fails is halved", "16 to 1.2")
     step: float = number(1e-3, "of the unit of x", "second differences for the unit of f", "eps^(1/4) is 1.2e-4")
     floor: float = number(1e-6, "of the largest", "the least curvature that counts", "DESIGN section 5")
