@@ -145,7 +145,8 @@ def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]
         fun.c3 = fun.c4 = 0.0
         f = Oracle.of(fun, vectorized=True)
         local = measure(f, fun.centre, curvtol=delta, rng=rng)
-        truth = {"matrix": fun.A, "hidden": np.linalg.eigh(fun.A)[1][:, 0], "size": rng.choice([1e-4, 1e-3, 1e-2, 0.03])}
+        size = float(rng.choice([1e-4, 1e-3, 1e-2, 0.03]))
+        truth = {"matrix": fun.A, "hidden": np.linalg.eigh(fun.A)[1][:, 0], "size": size}
         starts = random_starts(rng, local.d)
         with declared():
             if name == "lanczos":
