@@ -562,3 +562,14 @@ def test_an_error_bound_that_other_coordinates_made_large_hides_no_slope(kind, d
         assert seen.gradient.upper >= size * gtol
     result = minimize(fun, np.zeros(d), gtol=gtol, curvtol=1e-2, rng=0, vectorized=True, maxfev=20_000)
     assert not (result.success and np.linalg.norm(result.x) < 1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("exponent", [1.0, 1.25, 1.5, 1.6, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0])
+def test_the_edge_of_a_plateau_is_no_saddle(d, exponent):
+    """One in twenty was: second differences that reach across the edge are not negative, their extrapolation is."""
+    x = np.eye(1, d)[0] * (1 - 10**-exponent)
+    for seed in range(5):
+        c = certify(lambda x: max(float(x @ x) - 1, 0.0) ** 2, x, rng=seed)
+        assert c.verdict in ("undecided", "second-order")
+        assert c.direction is None
