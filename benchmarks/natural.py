@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> None:
 def summary(done: list[dict[str, Any]]) -> None:
     false, misses = (sum(r.get(what, False) for r in done) for what in ("false", "misses"))
     raised = sum(r["status"].startswith("raises") for r in done)
-    print(f"{len(done)} runs: {sum(r['success'] for r in done)} successes, {false} false, {misses} miss, {raised} raised")
+    successes = sum(r["success"] for r in done)
+    print(f"{len(done)} runs: {successes} successes, {false} false, {misses} miss, {raised} raised")
     print(dict(Counter(r.get("verdict") or r["status"] for r in done)))
     rows = [r["queries"] / (r["d"] + 1) for r in done if r["success"]]
     shares = [r["certificate"] / r["queries"] for r in done if r["success"]]

@@ -131,9 +131,9 @@ def declared() -> Iterator[None]:
     def none(*_: object, **__: object) -> ProductError:
         return ProductError(0.0)
 
-    with mock.patch.object(product_errors, "measured", none):
-        with mock.patch.object(product_errors, "against_far_steps", none):
-            yield
+    measured = mock.patch.object(product_errors, "measured", none)
+    with measured, mock.patch.object(product_errors, "against_far_steps", none):
+        yield
 
 
 def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]:

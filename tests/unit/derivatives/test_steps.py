@@ -160,3 +160,21 @@ def test_a_gradient_that_cannot_be_paid_for_is_the_one_known():
         gaps.append(seen.gradient.upper - seen.gradient.lower)
     assert gaps[0] == math.inf
     assert gaps[-1] < 1e-5
+
+
+@pytest.mark.parametrize("fourth", [0.0, 1e4, 1e6])
+def test_a_curvature_is_shown_by_second_differences_themselves(fourth):
+    """On the first steps they are positive, and their extrapolation tells the curvature; shorter ones show it too."""
+    f = Oracle.of(lambda x: -0.05 * float(x @ x) + fourth * float(np.sum(x**4)))
+    local = measure(f, np.zeros(2), curvtol=0.1, rng=np.random.default_rng(0))
+    along = local.curvature_along(np.array([0.6, 0.8]), -0.05)
+    assert along.interval.lower <= -0.1 <= along.interval.upper <= -0.05
+    assert along.at_most(-0.05)
+    assert not along.at_most(-0.2)
+
+
+def test_an_extrapolation_across_an_edge_shows_no_curvature():
+    f = Oracle.of(lambda x: max(0.0, float(x[0]) - 0.01) ** 2)
+    local = measure(f, np.zeros(1), curvtol=1e-2, noise=1e-6, rng=np.random.default_rng(0))
+    for level in (-1e-9, -0.01):
+        assert not local.curvature_along(np.ones(1), level).at_most(level)
