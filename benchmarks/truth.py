@@ -8,16 +8,21 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from unittest import mock
 
 import numpy as np
 
 from escapade.curvature import FINDERS, SAMPLED_FINDERS, Lanczos, ZONCFDeterministic
-from escapade.curvature.lanczos import _Attempt
-from escapade.curvature.starts import MOST
-from escapade.derivatives.measure import Neighbourhood
-from escapade.derivatives.products import Products
+from escapade.curvature.lanczos import _Attempt, _ErrorBudget
+from escapade.curvature.overlap import Thresholds, random_starts
+from escapade.curvature.settings import LANCZOS
+from escapade.derivatives import product_errors
+from escapade.derivatives.measure import measure
+from escapade.derivatives.product_errors import ProductError
+from escapade.derivatives.products import HessianProducts, Product
 from escapade.derivatives.steps import curvature_steps
 from escapade.oracle import Oracle
 from escapade.problems import random_rotation
@@ -99,33 +104,36 @@ def count(name: str, runs: int, p: float, *, negative: bool, seed: int = 0, most
     return tally
 
 
-class HidingProducts(Products):
+@dataclass(frozen=True)
+class HidingProducts(HessianProducts):
     """Products with errors of a declared size that hide an eigenvector from whoever multiplies."""
 
-    def __call__(self, q: np.ndarray) -> np.ndarray:
+    matrix: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    hidden: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    size: float = 0.0
+
+    def __call__(self, q: np.ndarray) -> Product:
         exact = self.matrix @ q - self.shift * q
         overlap = float(self.hidden @ q)
         lie = -overlap * (self.hidden @ self.matrix @ self.hidden - 1.0)  # make it look like an eigenvalue of 1
-        return exact + float(np.clip(lie, -self.size, self.size)) * self.hidden
+        image = exact + float(np.clip(lie, -self.size, self.size)) * self.hidden
+        return Product(image, q, image + self.shift * q)
 
-    def even(self, q: np.ndarray, factor: float) -> tuple[np.ndarray, np.ndarray]:
-        del factor
-        return self(q), np.zeros_like(q)
-
-    def noise(self) -> float:
+    def noise(self, shortness: float = 1.0) -> float:
+        del shortness
         return self.size
 
-    def truncation(self, q: np.ndarray, product: np.ndarray, room: float = 0.0) -> float:
-        del q, product, room
-        return 0.0
 
-    def hides(self, q: np.ndarray, product: np.ndarray, delta: float, rng: np.random.Generator) -> bool:
-        del q, product, delta, rng
-        return False
+@contextmanager
+def declared() -> Iterator[None]:
+    """The errors of products are those they declare: none is measured."""
 
-    def after(self, obstacle: str) -> Products:
-        del obstacle
-        return self
+    def none(*_: object, **__: object) -> ProductError:
+        return ProductError(0.0)
+
+    measured = mock.patch.object(product_errors, "measured", none)
+    with measured, mock.patch.object(product_errors, "against_far_steps", none):
+        yield
 
 
 def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]:
@@ -136,16 +144,20 @@ def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]
         fun, delta = draw(rng, negative=True, most=60)
         fun.c3 = fun.c4 = 0.0
         f = Oracle.of(fun, vectorized=True)
-        here = Neighbourhood.measure(f, fun.centre, curvtol=delta, rng=rng)
-        products = HidingProducts(here, np.ones(here.d), 2)
-        products.matrix, products.hidden = fun.A, np.linalg.eigh(fun.A)[1][:, 0]
-        products.size = float(rng.choice([1e-4, 1e-3, 1e-2, 0.03]))
-        starts = rng.standard_normal((MOST, here.d))
-        starts /= np.linalg.norm(starts, axis=1, keepdims=True)
-        if name == "lanczos":
-            finding = _Attempt(Lanczos(delta=delta, failure=p), products, starts, None, rng).run()[0]
-        else:
-            finding = ZONCFDeterministic(delta=delta, failure=p, ell=1.5)._attempt(products, 1.5, starts)[0]
+        local = measure(f, fun.centre, curvtol=delta, rng=rng)
+        size = float(rng.choice([1e-4, 1e-3, 1e-2, 0.03]))
+        truth = {"matrix": fun.A, "hidden": np.linalg.eigh(fun.A)[1][:, 0], "size": size}
+        starts = random_starts(rng, local.d)
+        with declared():
+            if name == "lanczos":
+                share = LANCZOS.certificate_share * p
+                limits, errors = Thresholds(local.d, share, LANCZOS.plans[0]), _ErrorBudget(p - share, rng)
+                products = HidingProducts(local, order=2, shift=-delta, **truth)
+                finder = Lanczos(delta=delta, failure=p)
+                finding = _Attempt(finder, products, starts, limits, errors).run().finding
+            else:
+                products = HidingProducts(local, order=2, **truth)
+                finding = ZONCFDeterministic(delta=delta, failure=p, ell=1.5)._attempt(products, 1.5, starts)[0]
         tally[finding.outcome.name.lower()] += 1
     return tally
 

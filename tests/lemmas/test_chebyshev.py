@@ -6,7 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from escapade.curvature import deterministic
 from escapade.curvature.deterministic import ZONCFDeterministic, _Chebyshev
+from escapade.derivatives.product_errors import ProductError
+from escapade.derivatives.products import Product
+
+
+@pytest.fixture(autouse=True)
+def _declared(monkeypatch):
+    """Errors of products are those declared, and not measured."""
+    monkeypatch.setattr(deterministic.product_errors, "against_far_steps", lambda *_: ProductError(0.0))
 
 
 def symmetric(spectrum, seed):
@@ -77,23 +86,21 @@ class Fake:
 
     def __init__(self, matrix, error, hide=None):
         self.matrix, self.error, self.hide = matrix, error, hide
-        self.here = SimpleNamespace(d=len(matrix))
+        self.local = SimpleNamespace(d=len(matrix))
         self.shift = 0.0
         self.rng = np.random.default_rng(0)
 
     def __call__(self, q):
-        product = self.matrix @ q
+        image = self.matrix @ q
         if self.hide is None:
             wrong = self.rng.standard_normal(len(q))
-            return product + self.error * wrong / np.linalg.norm(wrong)
-        # Remove what the recurrence would grow along u: M(y) loses its component there, as far as allowed.
-        return product + float(np.clip(self.target * (self.hide @ q), -self.error, self.error)) * self.hide
+            image = image + self.error * wrong / np.linalg.norm(wrong)
+        else:  # remove what the recurrence would grow along u: M(y) loses its component there, as far as allowed
+            image = image + float(np.clip(self.target * (self.hide @ q), -self.error, self.error)) * self.hide
+        return Product(image, q, image)
 
     def noise(self):
         return self.error
-
-    def truncation(self, q, product):
-        return 0.0
 
 
 def start(matrix, error, hide, seed, T, ell, delta=0.1, failure=1e-12):
@@ -101,7 +108,7 @@ def start(matrix, error, hide, seed, T, ell, delta=0.1, failure=1e-12):
     products.target = ell + delta / 4  # turns an eigenvalue -delta into one that M shrinks
     # With this C1, no growth is ever enough to be called a direction.
     finder = ZONCFDeterministic(delta=delta, ell=ell, T=T, failure=failure, C1=1e3)
-    xi = np.random.default_rng(seed).standard_normal(products.here.d)
+    xi = np.random.default_rng(seed).standard_normal(products.local.d)
     return _Chebyshev(finder, products, ell, xi / np.linalg.norm(xi))
 
 

@@ -8,8 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from escapade.derivatives.paper import coord_gradient, coord_gradient_forward
-from escapade.derivatives.products import hessian_vector
+from escapade.derivatives.paper import coord_gradient, coord_gradient_forward, hessian_vector
 
 DIMENSIONS = [1, 2, 7, 30]
 STEPS = [1e-4, 1e-2, 0.3, 2.0]

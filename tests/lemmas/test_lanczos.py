@@ -6,42 +6,67 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from escapade.curvature.process import Process
-from escapade.curvature.starts import PLANS, Starts, overlap
-
-
-class Fake:
-    """q -> P H P q with an error of at most `error`: none, anywhere, or what hides u from the process."""
-
-    def __init__(self, matrix, metric, error, kind, u, seed, delta):
-        self.matrix, self.metric, self.error, self.kind, self.u = matrix, metric, error, kind, u
-        self.rng, self.delta = np.random.default_rng(seed), delta
-
-    def __call__(self, q):
-        product = self.metric * (self.matrix @ (self.metric * q))
-        if self.kind == "exact":
-            return product
-        if self.kind == "anywhere":
-            wrong = self.rng.standard_normal(len(q))
-            return product + self.error * wrong / np.linalg.norm(wrong)
-        # The process sees B u = 3 u where B u = lambda u: as far as the error allows.
-        image = self.u @ (product + self.delta * self.metric**2 * q)
-        return product + float(np.clip(3 * (self.u @ q) - image, -self.error, self.error)) * self.u
-
+from escapade.curvature import Lanczos, lanczos
+from escapade.curvature.lanczos import _Attempt, _ErrorBudget, _Start
+from escapade.curvature.overlap import PLAN, Thresholds, overlap, random_starts
+from escapade.curvature.process import LanczosProcess
+from escapade.curvature.settings import LANCZOS
+from escapade.derivatives.product_errors import ProductError
+from escapade.derivatives.products import Product
 
 DELTA = 0.1
 
 
-def setting(seed, d, lowest, metric_spread=1.0):
-    """H, the metric, and the lowest eigenpair of B = P (H + delta) P."""
+class Fake:
+    """q -> P'(H + delta)P q with an error of at most `error`: none, anywhere, or what hides u from the process."""
+
+    order, factor, shift = 2, 1.0, -DELTA
+
+    def __init__(self, matrix, P, error, kind, u, seed):
+        self.B, self.P = P[:, None] * (matrix + DELTA * np.eye(len(P))) * P, P
+        self.error, self.kind, self.u, self.rng = error, kind, u, np.random.default_rng(seed)
+        self.errors = []
+
+    def __call__(self, q):
+        image = self.B @ q
+        if self.kind == "exact":
+            wrong = np.zeros(len(q))
+        elif self.kind == "anywhere":
+            wrong = self.rng.standard_normal(len(q))
+            wrong *= self.error / np.linalg.norm(wrong)
+        else:  # the process sees B u = 3 u where B u = lambda u: as far as the error allows
+            wrong = float(np.clip(3 * (self.u @ q) - self.u @ image, -self.error, self.error)) * self.u
+        self.errors.append(wrong)
+        return Product(image + wrong, self.direction(q)[0], image + wrong)
+
+    def direction(self, q):
+        v = self.P * q
+        return v / np.linalg.norm(v), float(np.linalg.norm(v))
+
+    def noise(self, shortness=1.0):
+        return 0.0
+
+    def joint_error(self, w):
+        """The norm of the error of the one product that all of them jointly make, of the unit vector along w."""
+        return float(np.linalg.norm(np.stack(self.errors).T @ w) / np.linalg.norm(w))
+
+
+def setting(seed, d, lowest, spread=1.0):
+    """H, the preconditioner's diagonal, and the lowest eigenpair of B = P'(H + delta)P."""
     rng = np.random.default_rng([seed, d])
     q = np.linalg.qr(rng.standard_normal((d, d)))[0]
     spectrum = np.append(rng.uniform(0.2, 4, d - 1), lowest)
-    metric = metric_spread ** -rng.uniform(0, 1, d)
+    P = spread ** -rng.uniform(0, 1, d)
     matrix = (q * spectrum) @ q.T
-    values, vectors = np.linalg.eigh(metric[:, None] * (matrix + DELTA * np.eye(d)) * metric)
+    values, vectors = np.linalg.eigh(P[:, None] * (matrix + DELTA * np.eye(d)) * P)
     start = rng.standard_normal(d)
-    return matrix, metric, values, vectors, start / np.linalg.norm(start)
+    return matrix, P, values, vectors, start / np.linalg.norm(start)
+
+
+def each(process, level, error):
+    """The right side of the inequality where each product may be wrong by `error`."""
+    first, second, w = process.terms(level)
+    return first + second * error + process.lost(w) if first < math.inf else math.inf
 
 
 def rounding(process, level):
@@ -55,19 +80,29 @@ def rounding(process, level):
 @pytest.mark.parametrize("spread", [1.0, 30.0])
 @pytest.mark.parametrize("d", [2, 5, 25])
 def test_inequality(kind, error, spread, d):
-    """|<u, q>| <= prod beta_j / (theta_j - level) + sum |w_j| |g_j| for eigenvectors at or below a level."""
+    """|<u, q>| <= prod beta_j / (theta_j - level) + sum |w_j| |g_j| for eigenvectors at or below a level.
+
+    And with |w| times the error of the one product that all of them jointly make, which is what is measured.
+    """
     checked = 0
     for seed in range(12):
         lowest = -DELTA * (1 + seed % 3)
-        matrix, metric, values, vectors, q = setting(seed, d, lowest, spread)
-        process = Process(Fake(matrix, metric, error, kind, vectors[:, 0], seed, DELTA), DELTA, q)
+        matrix, P, values, vectors, q = setting(seed, d, lowest, spread)
+        products = Fake(matrix, P, error, kind, vectors[:, 0], seed)
+        process = LanczosProcess(products, q)
         for _ in range(min(d, 20)):
             process.advance()
             for i in range(min(d, 3)):
                 for level in (values[i], values[i] + 0.05, values[i] + 0.5):
-                    bound = process.bound(level, 0.0 if kind == "exact" else error)
-                    assert abs(vectors[:, i] @ q) <= bound + rounding(process, level)
+                    own, slack = abs(vectors[:, i] @ q), rounding(process, level)
+                    bound = each(process, level, 0.0 if kind == "exact" else error)
+                    assert own <= bound + slack
                     checked += bound < 1
+                    w = process.terms(level)[2]
+                    if np.any(w):
+                        joint = process.bound(level, products.joint_error(w))
+                        assert own <= joint + slack
+                        assert joint <= bound * (1 + 1e-12)
     assert checked > 0
 
 
@@ -75,9 +110,9 @@ def test_the_second_term_is_needed():
     """Without it, errors that hide u make the first term smaller than the overlap."""
     broken = 0
     for seed in range(20):
-        matrix, metric, values, vectors, q = setting(seed, 25, -DELTA)
+        matrix, P, values, vectors, q = setting(seed, 25, -DELTA)
         u = vectors[:, 0]
-        process = Process(Fake(matrix, metric, 1.0, "hiding", u, seed, DELTA), DELTA, q)
+        process = LanczosProcess(Fake(matrix, P, 1.0, "hiding", u, seed), q)
         for _ in range(15):
             process.advance()
         broken += abs(u @ q) > process.terms(values[0])[0]
@@ -86,8 +121,8 @@ def test_the_second_term_is_needed():
 
 def test_the_first_term_is_nearly_attained():
     """In two dimensions with one product: |<u, q>| = beta / (theta - lambda) |<u, q_2>|."""
-    matrix, metric, values, vectors, q = setting(0, 2, -2 * DELTA)
-    process = Process(Fake(matrix, metric, 0.0, "exact", None, 0, DELTA), DELTA, q)
+    matrix, P, values, vectors, q = setting(0, 2, -2 * DELTA)
+    process = LanczosProcess(Fake(matrix, P, 0.0, "exact", None, 0), q)
     process.advance()
     across = abs(vectors[:, 0] @ process.q)
     assert math.isclose(abs(vectors[:, 0] @ q), process.terms(values[0])[0] * across, rel_tol=1e-12)
@@ -96,8 +131,8 @@ def test_the_first_term_is_nearly_attained():
 @pytest.mark.parametrize("kind", ["exact", "anywhere"])
 def test_terms_solve_their_system(kind):
     """(T_k - level) w = e_1, and the product formula is beta_k |w_k|."""
-    matrix, metric, _, vectors, q = setting(3, 12, -DELTA)
-    process = Process(Fake(matrix, metric, 1e-3, kind, vectors[:, 0], 0, DELTA), DELTA, q)
+    matrix, P, _, vectors, q = setting(3, 12, -DELTA)
+    process = LanczosProcess(Fake(matrix, P, 1e-3, kind, vectors[:, 0], 0), q)
     for k in range(1, 9):
         process.advance()
         level = float(process.ritz()[0][0]) - 0.3
@@ -108,23 +143,23 @@ def test_terms_solve_their_system(kind):
         assert math.isclose(first, process.beta[-1] * abs(w[-1]), rel_tol=1e-7)
 
 
-def test_the_pace_is_that_of_the_first_term():
+def test_the_contraction_is_that_of_the_first_term():
     """The gains of the later half of the products, from the pivots of T_k alone."""
-    matrix, metric, _, _, q = setting(3, 12, DELTA)
-    process, logs = Process(Fake(matrix, metric, 0.0, "exact", None, 0, DELTA), DELTA, q), [0.0]
+    matrix, P, _, _, q = setting(3, 12, DELTA)
+    process, logs = LanczosProcess(Fake(matrix, P, 0.0, "exact", None, 0), q), [0.0]
     for k in range(1, 9):
         process.advance()
         logs.append(math.log(process.terms(0.0)[0]))
-        assert math.isclose(process.pace(), (logs[k // 2] - logs[k]) / (k - k // 2), rel_tol=1e-6)
+        assert math.isclose(process.contraction(), (logs[k // 2] - logs[k]) / (k - k // 2), rel_tol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["exact", "anywhere"])
 def test_what_is_kept_covers_what_reorthogonalisation_removes(kind):
     """B q_j = beta_{j-1} q_{j-1} + alpha_j q_j + beta_j q_{j+1} + g_j with |g_j| <= error + slack (1e-13)."""
     error = 0.0 if kind == "exact" else 1e-3
-    matrix, metric, _, vectors, q = setting(4, 15, -DELTA, 10.0)
-    B = metric[:, None] * (matrix + DELTA * np.eye(15)) * metric
-    process = Process(Fake(matrix, metric, error, kind, vectors[:, 0], 0, DELTA), DELTA, q)
+    matrix, P, _, vectors, q = setting(4, 15, -DELTA, 10.0)
+    B = P[:, None] * (matrix + DELTA * np.eye(15)) * P
+    process = LanczosProcess(Fake(matrix, P, error, kind, vectors[:, 0], 0), q)
     for _ in range(10):
         process.advance()
     q = [*process.basis, process.q]
@@ -137,8 +172,8 @@ def test_what_is_kept_covers_what_reorthogonalisation_removes(kind):
 
 @pytest.mark.parametrize("error", [0.0, 1e-3])
 def test_level_is_where_the_bound_meets_the_threshold(error):
-    matrix, metric, _, vectors, q = setting(5, 20, 0.3)
-    process = Process(Fake(matrix, metric, error, "anywhere", vectors[:, 0], 0, DELTA), DELTA, q)
+    matrix, P, _, vectors, q = setting(5, 20, 0.3)
+    process = LanczosProcess(Fake(matrix, P, error, "anywhere", vectors[:, 0], 0), q)
     for _ in range(8):
         process.advance()
     level = process.level(error, 0.2)
@@ -163,16 +198,35 @@ def test_overlap_in_one_and_two_dimensions():
 
 
 @pytest.mark.parametrize("d", [2, 10, 300])
-def test_plans_spend_the_failure_probability_once(d):
-    assert math.isclose(sum(PLANS.values()), 1.0)
-    limits = Starts(d, 1e-3)
-    thresholds = [limits.threshold(r) for r in PLANS]
-    assert thresholds == sorted(thresholds)
-    for r in PLANS:
-        assert limits.fewest(lambda t, r=r: limits.threshold(r) * (1 - 1e-9) < t) == r
-        assert math.isclose(limits.threshold(r), overlap(d, (PLANS[r] * 1e-3) ** (1 / r)))
-    assert limits.fewest(lambda t: thresholds[-1] < t) is None
-    assert limits.aim == 1
+@pytest.mark.parametrize(("plan", "aim"), [(PLAN, 1), (LANCZOS.plans[0], 1), (LANCZOS.plans[1], 2)])
+def test_plans_spend_the_failure_probability_once(d, plan, aim):
+    assert math.isclose(sum(plan.values()), 1.0)
+    limits = Thresholds(d, 1e-3, plan)
+    thresholds = [limits.of(r) for r in plan]
+    if aim == 1:
+        assert thresholds == sorted(thresholds)
+    for r in plan:
+        assert math.isclose(limits.of(r), overlap(d, (plan[r] * 1e-3) ** (1 / r)))
+        fewest = limits.fewest(lambda t, r=r: limits.of(r) * (1 - 1e-9) < t)
+        assert fewest == min(k for k in plan if limits.of(k) >= limits.of(r))
+    assert limits.fewest(lambda t: max(thresholds) < t) is None
+    assert limits.aim == aim
+
+
+def test_the_plans_of_the_finder_and_the_errors_it_may_miss_spend_its_failure_probability_once():
+    """What starts may spend, and what measurements of errors may, of which there may be any number."""
+    for plan in LANCZOS.plans:
+        assert math.isclose(sum(plan.values()), 1.0)
+    errors = _ErrorBudget(1 - LANCZOS.certificate_share, np.random.default_rng(0))
+    assert sum(errors.spend() for _ in range(100)) <= (1 - LANCZOS.certificate_share) * (1 + 1e-12)
+
+
+def test_starts_are_independent_uniform_unit_vectors():
+    starts = np.concatenate([random_starts(np.random.default_rng(seed), 3) for seed in range(2000)])
+    assert starts.shape == (2000 * max(PLAN), 3)
+    assert np.allclose(np.linalg.norm(starts, axis=1), 1)
+    assert np.allclose(starts.mean(axis=0), 0, atol=5 / math.sqrt(3 * len(starts)))
+    assert np.allclose(np.cov(starts.T), np.eye(3) / 3, atol=5 / math.sqrt(len(starts)))
 
 
 def test_certificates_fail_no_more_often_than_promised():
@@ -182,11 +236,11 @@ def test_certificates_fail_no_more_often_than_promised():
     """
     p, runs, d, wrong = 0.1, 400, 30, 0
     t = overlap(d, p)
-    matrix, metric, *_ = setting(9, d, -1.001 * DELTA)
+    matrix, P, *_ = setting(9, d, -1.001 * DELTA)
     rng = np.random.default_rng(0)
     for _ in range(runs):
         q = rng.standard_normal(d)
-        process = Process(Fake(matrix, metric, 0.0, "exact", None, 0, DELTA), DELTA, q / np.linalg.norm(q))
+        process = LanczosProcess(Fake(matrix, P, 0.0, "exact", None, 0), q / np.linalg.norm(q))
         for _ in range(25):
             process.advance()
             if process.ritz()[0][0] <= 0:
@@ -197,79 +251,92 @@ def test_certificates_fail_no_more_often_than_promised():
     assert 0 < wrong <= runs * p + 4 * math.sqrt(runs * p)
 
 
-@pytest.mark.parametrize("products", [1, 4])
-def test_what_is_shown_was_measured(products):
+def attempt_of(products, process, error):
+    """An attempt of which this is the first start, and which expects this error of products."""
+    rng, d = np.random.default_rng(0), len(process.q)
+    limits = Thresholds(d, 1e-3, LANCZOS.plans[0])
+    attempt = _Attempt(Lanczos(delta=DELTA), products, random_starts(rng, d), limits, _ErrorBudget(5e-5, rng))
+    attempt.error = error
+    attempt.tried.append(_Start(process))
+    return attempt, attempt.tried[0]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_what_is_shown_was_measured(count, monkeypatch):
     """At its own level, for a start as it is; one product has the same error at every level."""
-    matrix, metric, _, vectors, q = setting(5, 20, 0.3)
-    process = Process(Fake(matrix, metric, 0.0, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
-    process.products.truncation = lambda q, product, room: 1e-3
-    process.products.noise = lambda: 0.0
-    for _ in range(products):
+    matrix, P, _, vectors, q = setting(5, 20, 0.3)
+    products = Fake(matrix, P, 0.0, "exact", vectors[:, 0], 0)
+    process = LanczosProcess(products, q)
+    monkeypatch.setattr(lanczos.product_errors, "measured", lambda *_, **__: ProductError(1e-3))
+    for _ in range(count):
         process.advance()
-    wide = process.bound(0.0, 1e-3, joint=True) * 1.5
-    assert process.shown(wide) is None
-    assert process.settle(0.01, wide) == 1e-3
-    highest = process.level(1e-3, wide, joint=True)
-    assert process.shown(wide) == pytest.approx(highest if products == 1 else 0.01)
-    assert process.shown(process.bound(0.0, 0.0)) is None
-    process.advance()
-    assert process.shown(wide) is None
+    wide = process.bound(0.0, 1e-3) * 1.5
+    attempt, start = attempt_of(products, process, 1.1e-3 / LANCZOS.allowed)
+    assert start.shown(wide) is None
+    assert attempt._measure(start, wide) is None
+    ((level, error),) = start.measured
+    assert error == attempt.error == 1e-3
+    assert level == pytest.approx(process.level(1.1e-3, wide))
+    assert level > 0
+    highest = process.level(1e-3, wide)
+    assert start.shown(wide) == pytest.approx(highest if count == 1 else level)
+    assert start.shown(process.bound(0.0, 0.0)) is None
+    assert attempt._advance(start, process.bound(0.0, 0.0) / 10) is None
+    assert len(process.alpha) > count
+    assert start.shown(wide) is None
 
 
-class Sided(Fake):
-    """Symmetric products that are exact, and one-sided ones that are wrong by `error`, in a direction of each."""
-
-    order, bent, caution = 2, 0.0, 2.5
-
-    def __call__(self, q):
-        self.bent = self.error
-        return super().__call__(q)
-
-    def one_sided(self, q):
-        wrong = self.rng.standard_normal(len(q))
-        return super().__call__(q) + self.error * wrong / np.linalg.norm(wrong)
-
-
-@pytest.mark.parametrize("error", [1e-3, 1e-4, 1e-6])
-def test_products_are_one_sided_once_their_errors_hardly_count(error):
-    """The weights fall with the first term: symmetric products come first, and what the others add stays a small part
-    of the threshold, though their errors are far larger than that."""
-    threshold, sides = 1e-4, []
-    for seed in range(10):
-        matrix, metric, _, vectors, q = setting(seed, 60, 0.3)
-        process = Process(Sided(matrix, metric, error, "exact", vectors[:, 0], seed, DELTA), DELTA, q, None, threshold)
-        while process.terms(0.0)[0] >= threshold / 2 if process.alpha else True:
-            process.advance()
-        assert process.one_sided == sorted(process.one_sided)
-        assert not process.one_sided[0]
-        assert process.one_sided[-1]
-        w = process.terms(0.0)[2]
-        true = sum(
-            weight * (image - metric * ((matrix + DELTA * np.eye(60)) @ (metric * q)))
-            for weight, image, q in zip(w, process.images, process.basis, strict=True)
-        )
-        assert np.linalg.norm(true) <= process.uneven(w) + 1e-12
-        assert process.uneven(w) < 0.1 * threshold
-        sides.append(sum(process.one_sided) / len(process.one_sided))
-    assert np.mean(sides) > {1e-3: 0.1, 1e-4: 0.3, 1e-6: 0.6}[error]
-
-
-def test_no_product_is_one_sided_unless_a_threshold_says_what_may_be_lost():
-    matrix, metric, _, vectors, q = setting(0, 30, 0.3)
-    process = Process(Sided(matrix, metric, 1e-12, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
-    for _ in range(10):
+def test_an_error_that_is_too_large_for_its_level_is_measured_again_lower_and_at_last_at_0(monkeypatch):
+    matrix, P, _, vectors, q = setting(5, 20, 0.3)
+    products = Fake(matrix, P, 0.0, "exact", vectors[:, 0], 0)
+    process, asked = LanczosProcess(products, q), []
+    for _ in range(4):
         process.advance()
-    assert not any(process.one_sided)
+
+    def measured(products, q, image, *, room, failure, **_):
+        asked.append((image, room, failure))
+        return ProductError(1e3)
+
+    monkeypatch.setattr(lanczos.product_errors, "measured", measured)
+    threshold = process.bound(0.0, 1e-3)
+    attempt, start = attempt_of(products, process, 1e-4 / LANCZOS.allowed)
+    assert attempt._measure(start, threshold) is None
+    levels = [level for level, _ in start.measured]
+    assert levels == sorted(levels, reverse=True)
+    assert levels[0] > levels[-1] == 0.0
+    assert start.shown(threshold) is None
+    for level, (image, room, _) in zip(levels, asked, strict=True):
+        first, _, w = process.terms(level)
+        assert np.allclose(image, process.joint_product(level)[1])
+        assert room == pytest.approx((threshold - first) / np.linalg.norm(w))
+    assert sum(failure for *_, failure in asked) <= 5e-5
+
+
+@pytest.mark.parametrize("kind", ["anywhere", "hiding"])
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+def test_the_joint_product_has_the_error_that_enters_the_inequality(kind, spread):
+    """It is that of the unit vector along sum_j w_j q_j: sum_j w_j g_j / |w|, exactly."""
+    matrix, P, values, vectors, q = setting(6, 20, -DELTA, spread)
+    products = Fake(matrix, P, 1e-2, kind, vectors[:, 0], 0)
+    process = LanczosProcess(products, q)
+    for _ in range(8):
+        process.advance()
+        level = float(min(process.ritz()[0][0] - 0.1, values[0]))
+        w = process.terms(level)[2]
+        s, image, length = process.joint_product(level)
+        assert math.isclose(np.linalg.norm(s), 1.0, rel_tol=1e-12)
+        assert math.isclose(length, np.linalg.norm(w), rel_tol=1e-12)
+        assert np.allclose(image - products.B @ s, np.stack(products.errors).T @ w / length, atol=1e-12)
 
 
 def test_what_was_shown_of_one_product_is_not_taken_back_by_a_larger_error():
     """Its error may be measured twice, at two levels: the smaller one, which passed, is not to end below its level."""
-    matrix, metric, _, vectors, q = setting(4, 15, 1.0, 2.0)
-    process = Process(Fake(matrix, metric, 0.0, "exact", vectors[:, 0], 0, DELTA), DELTA, q)
+    matrix, P, _, vectors, q = setting(4, 15, 1.0, 2.0)
+    process = LanczosProcess(Fake(matrix, P, 0.0, "exact", vectors[:, 0], 0), q)
     process.advance()
-    least = process.bound(0.0, 0.0, joint=True)
+    least = process.bound(0.0, 0.0)
     small, large = 0.1 * least, 1e3 * least
-    threshold = process.bound(0.0, 2 * small, joint=True)
-    process.seen = [(0.5 * process.alpha[0], large), (0.0, small)]
-    assert process.bound(0.0, large, joint=True) > threshold
-    assert process.shown(threshold) == 0.0
+    threshold = process.bound(0.0, 2 * small)
+    start = _Start(process, [(0.5 * process.alpha[0], large), (0.0, small)])
+    assert process.bound(0.0, large) > threshold
+    assert start.shown(threshold) == 0.0

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 import escapade
-from escapade.curvature import Cheapest, Dense
+from escapade.curvature import Cheapest, Dense, Evidence
 from escapade.errors import BudgetExhausted, EvaluationFailed, InvalidSetting, MissingCapability, NonFiniteValue
 from escapade.methods import PRESETS, ZOGDNCF, ZPSGD
 from escapade.problems import Octopus, OffAxis, StochasticCubic
@@ -496,7 +496,7 @@ def test_a_finding_about_another_point_certifies_nothing():
             finding = finder.within(here, rng)
             assert finding.certified
             yield Iterate(np.zeros(2), Move.DESCENT, 0.0)  # a saddle
-            return Ending.of(finding, here)
+            return Ending.of(finding, Evidence(local=here))
 
     def fun(x):
         return float(np.sum((x**2 - 1) ** 2))

@@ -136,7 +136,8 @@ class Finder(ABC):
         Queries: 4 or a few more
         """
         v = v / np.linalg.norm(v)
-        along, level = local.curvature_along(v), shift - self.depth * self.delta
+        level = shift - self.depth * self.delta
+        along = local.curvature_along(v, level)
         seen = along.interval
         if seen.upper > level or (level < 0 and not along.at_most(level)):
             reason = f"{reason}, but second differences along it say {seen}"

@@ -150,11 +150,14 @@ class CurvatureAlong:
         )
 
 
-def curvature_along(stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector) -> CurvatureAlong:
+def curvature_along(
+    stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector, level: float = -math.inf
+) -> CurvatureAlong:
     """The curvature along the unit vector v, from second differences at two steps or more.
 
     The steps are not those of any product, they shrink while truncation exceeds the noise, and the interval holds both.
-    Used to confirm every direction before anyone acts on it.
+    Used to confirm every direction before anyone acts on it: where extrapolation shows a curvature of at most `level`,
+    they shrink until second differences themselves do, or noise hides their change.
 
     Queries: 4, and 2 more for each time the step is cut
     """
@@ -179,10 +182,19 @@ def curvature_along(stencil: CoordinateStencil, noise: Noise, curvtol: float, v:
             if len(extrapolated) > 1:  # noise of an extrapolation: (4 + 1) / 3 times that of a second difference
                 moved = abs(extrapolated[-1] - extrapolated[-2])
                 best = _better(best, Estimate(extrapolated[-1], STEPS.truncation_safety * moved + 1.7 * blur))
-            if moved <= blur or best.error <= STEPS.confirm_exact * max(curvtol, abs(best.value)):
+            known = moved <= blur or best.error <= STEPS.confirm_exact * max(curvtol, abs(best.value))
+            if known and not _may_show(raw, best, level):
                 break
         h /= 2
     return CurvatureAlong(Interval(best.value - best.error, best.value + best.error), tuple(raw))
+
+
+def _may_show(raw: list[Estimate[float]], best: Estimate[float], level: float) -> bool:
+    """Whether shorter second differences may yet show the level that their extrapolation shows."""
+    seen = CurvatureAlong(Interval(best.value - best.error, best.value + best.error), tuple(raw[-2:]))
+    if level >= 0 or seen.interval.upper > level or seen.at_most(level):
+        return False
+    return bool(abs(raw[-2].value - raw[-1].value) > raw[-1].error)
 
 
 def _better(one: Estimate[float], other: Estimate[float]) -> Estimate[float]:

@@ -128,12 +128,12 @@ class LocalModel:
         g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
         return replace(self, rule=rule, gradient=g)
 
-    def curvature_along(self, v: Vector) -> CurvatureAlong:
-        """The curvature along the unit vector v.
+    def curvature_along(self, v: Vector, level: float = -math.inf) -> CurvatureAlong:
+        """The curvature along the unit vector v, and whether it is at most `level`.
 
         Queries: 4, and 2 more for each time the step is cut
         """
-        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v)
+        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, level)
 
     def third_derivative_along(self, v: Vector) -> float:
         """The size of the third derivative along the unit vector v.

@@ -238,9 +238,6 @@ class NoiseEvidence:
             return unit
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
-        ratios = change / np.min(change, initial=np.inf)
-        if len(ratios) == 1 or np.any(np.abs(ratios - np.round(ratios)) > 0.01):  # a plateau beside a slope
-            return 0.0
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
         shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
         return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0

@@ -7,7 +7,8 @@ import pytest
 
 from escapade import Oracle
 from escapade.derivatives import noise
-from escapade.derivatives.noise import TABLE_POINTS, Noise, check_noise, rounding, table_estimate
+from escapade.derivatives.noise import Noise, check_noise, rounding, table_estimate
+from escapade.derivatives.settings import NOISE
 from escapade.errors import InvalidSetting
 
 SEEDS = 200
@@ -15,7 +16,7 @@ SEEDS = 200
 
 def table(sigma, seed, law="normal"):
     rng = np.random.default_rng(seed)
-    t = 3e-5 * np.arange(TABLE_POINTS + 1)
+    t = 3e-5 * np.arange(NOISE.points + 1)
     normal, uniform = rng.standard_normal(len(t)), math.sqrt(3) * rng.uniform(-1, 1, len(t))
     errors = normal if law == "normal" else uniform
     slope, phase = rng.standard_normal(2)
@@ -37,8 +38,8 @@ def test_a_smooth_table_shows_no_more_than_rounding():
 
 
 def test_a_constant_or_exactly_linear_table_has_no_noise():
-    assert table_estimate(np.full(TABLE_POINTS + 1, 3.0)) is None
-    assert table_estimate(np.arange(TABLE_POINTS + 1.0)) is None
+    assert table_estimate(np.full(NOISE.points + 1, 3.0)) is None
+    assert table_estimate(np.arange(NOISE.points + 1.0)) is None
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 1e-3])

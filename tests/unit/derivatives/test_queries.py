@@ -1,6 +1,8 @@
 """The `Queries` line of every docstring against the oracle's count."""
 
+import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,26 +10,41 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from escapade import Oracle
-from escapade.derivatives import consistency, estimates, measure, noise, paper, products, stencil, steps
-from escapade.derivatives.measure import Neighbourhood
-from escapade.derivatives.noise import Noise
-from escapade.derivatives.products import Products
-from escapade.derivatives.stencil import Rows
+from escapade import Oracle, derivatives
+from escapade.derivatives import (
+    consistency,
+    estimates,
+    noise,
+    paper,
+    product_errors,
+    products,
+    sampling,
+    smoothness,
+)
+from escapade.derivatives import measure as measure_
+from escapade.derivatives.estimates import GradientRule
+from escapade.derivatives.measure import LocalModel, measure
+from escapade.derivatives.noise import Noise, NoiseEvidence
+from escapade.derivatives.products import HessianProducts, Values
+from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_gradient
+from escapade.derivatives.settings import PRODUCTS
+from escapade.derivatives.stencil import CoordinateStencil
+from escapade.oracle import Batch
 
-MODULES = (consistency, estimates, measure, noise, paper, products, stencil, steps)
-NAMES = {"d", "m"}
+FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
+MODULES = [importlib.import_module(f"{derivatives.__name__}.{name}") for name in FILES]
+NAMES = {"d", "m", "k", "n", "B", "len", "which", "batch", "pilot_size", "failure"}
 
 
 def line(function: Callable) -> str:
-    found = re.search(r"^ *Queries: (.+)$", inspect.getdoc(function) or "", re.MULTILINE)
+    found = re.search(r"^ *Queries: (.+?)(\n\n|\Z)", inspect.getdoc(function) or "", re.MULTILINE | re.DOTALL)
     assert found, f"{function.__qualname__} has no Queries line"
-    return found[1]
+    return " ".join(found[1].split())
 
 
 def expressions(function: Callable) -> list[str]:
     """What stands before the first word: one expression, or alternatives between commas and "or"."""
-    head = re.split(r", and | for | the | if |;", line(function))[0]
+    head = re.split(r", and | for | the | if | with |;", line(function))[0]
     parts = re.split(r", or |, | or ", head)
     for part in parts:
         words = set(re.findall(r"[A-Za-z_]\w*", part))
@@ -35,8 +52,8 @@ def expressions(function: Callable) -> list[str]:
     return parts
 
 
-def promised(function: Callable, which: int, **sizes: int) -> int:
-    return eval(expressions(function)[which], {}, sizes)
+def promised(function: Callable, k: int, /, **sizes: object) -> int:
+    return eval(expressions(function)[k], {"len": len, "pilot_size": pilot_size}, sizes)
 
 
 def quadratic(d: int) -> Oracle:
@@ -44,10 +61,10 @@ def quadratic(d: int) -> Oracle:
     return Oracle.of(lambda x: x * x @ scale + x.sum(axis=-1), vectorized=True)
 
 
-def look(d: int, **settings) -> Neighbourhood:
-    """A neighbourhood of a quadratic, where no step is cut."""
+def look(d: int, **settings) -> LocalModel:
+    """A local model of a quadratic, where no step is cut."""
     rng = np.random.default_rng(d)
-    return Neighbourhood.measure(quadratic(d), np.full(d, 0.25), curvtol=0.1, rng=rng, **settings)
+    return measure(quadratic(d), np.full(d, 0.25), curvtol=0.1, rng=rng, **settings)
 
 
 def unit(d: int) -> np.ndarray:
@@ -93,6 +110,9 @@ def test_a_batch_of_samples_multiplies(d):
     assert spent == 7 * promised(paper.coord_gradient, 0, d=d)
 
 
+# Measuring around a point
+
+
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_a_direction_a_component_costs_what_a_shared_one_does(d):
     assert line(paper.rand_gradient_sampled) == "2 per sample"
@@ -117,181 +137,392 @@ def test_a_spread_costs_what_the_gradient_does(d):
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("settings", "which"), [({}, 0), ({"noise": "auto"}, 0), ({"noise": 1e-9}, 1)])
 def test_measure(d, settings, which):
-    here = look(d, **settings)
-    assert here.f.ledger.queries == promised(Neighbourhood.measure, which, d=d)
+    local = look(d, **settings)
+    assert local.f.ledger.queries == promised(measure, which, d=d)
 
 
 def test_measure_pays_for_each_coordinate_it_cuts():
-    assert "3 more each time a coordinate is cut" in line(Neighbourhood.measure)
+    assert "3 more each time a coordinate is cut" in line(measure)
     d = 4
     f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(1e4 * x[..., 0]), vectorized=True)
-    here = Neighbourhood.measure(f, np.zeros(d), curvtol=0.1, gtol=1e-6, rng=np.random.default_rng(0))
-    cuts = round(np.log(here.steps[1] / here.steps[0]) / np.log(4))
+    local = measure(f, np.zeros(d), curvtol=0.1, gtol=1e-6, rng=np.random.default_rng(0))
+    cuts = round(np.log(local.steps[1] / local.steps[0]) / np.log(4))
     assert cuts >= 1
     groups = 1  # of at most 8 coordinates, whose curvatures differ
-    again = 3 * promised(Neighbourhood.row, 0, d=d)  # f is 0 at x: how large its rounding is shows in the rows
-    shorter = promised(Neighbourhood.gradient, 1, d=d)  # cos(1e4 x) needs them
-    assert f.ledger.queries == promised(Neighbourhood.measure, 0, d=d) + 3 * cuts + 4 * groups + shorter + again
+    assert line(measure_._fit_to_scale).startswith("3 for each coordinate and cut")
+    again = 3 * promised(CoordinateStencil.row, 0, d=d)  # f is 0 at x: how large its rounding is shows in the rows
+    shorter = promised(estimates.gradient, 1, d=d)  # cos(1e4 x) needs them
+    assert f.ledger.queries == promised(measure, 0, d=d) + (
+        promised(measure_._fit_to_scale, 0) * cuts + 4 * groups + shorter + again
+    )
+
+
+def noisy(level: float) -> Oracle:
+    rng = np.random.default_rng(0)
+    return Oracle.of(lambda x: np.sum(x * x, axis=-1) + level * rng.standard_normal(len(x)), vectorized=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "level", "many"), [(1e-6, 0.0, (0,)), (None, 0.0, (9,)), ("auto", 1e-6, (9,)), (None, 1e-6, (18, 27))]
+)
+def test_the_evidence_of_noise(given, level, many):
+    f, x, rng = noisy(level), np.ones(3), np.random.default_rng(1)
+    text = line(NoiseEvidence.gather)
+    assert text == "0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None"
+    assert cost(f, lambda: NoiseEvidence.gather(f, x, np.ones(3), 3.0, rng, noise=given)) in many
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_rows_are_paid_once(d):
-    here = look(d)
-    assert line(Neighbourhood.row).endswith("none after")
-    assert all(cost(here.f, lambda k=k: here.row(k)) == 0 for k in (1.0, -1.0, -here.far))
-    assert cost(here.f, lambda: here.row(4.0)) == promised(Neighbourhood.row, 0, d=d)
-    assert cost(here.f, lambda: here.row(4.0)) == 0
-    rounds = here.f.ledger.rounds
-    taken = cost(here.f, lambda: here.take_rows(1.0, 8.0, 16.0))
-    assert taken == 2 * promised(Neighbourhood.take_rows, 0, d=d)
-    assert here.f.ledger.rounds == rounds + 1
-    for both in (False, True):
-        fresh = Rows(here.f, here.x, here.unit, 0.1, here.f0, here.noise, here.steps, both=both)
-        assert cost(fresh.f, fresh.take_usual_rows) == promised(Rows.take_usual_rows, int(both), d=d)
-        assert cost(fresh.f, fresh.take_usual_rows) == 0
+@pytest.mark.parametrize("function", [consistency.check_scales])
+def test_looks_at_all_coordinates_at_once(d, function):
+    local, rng = look(d), np.random.default_rng(0)
+
+    def check(curvatures: np.ndarray) -> object:
+        g = local.gradient
+        return function(local.stencil, local.noise, local.curvtol, g, curvatures, rng, cut=False)
+
+    assert cost(local.f, lambda: check(np.ones(d))) == promised(function, 0)
+    assert "4 for every 8 coordinates if their curvatures differ" in line(function)
+    uneven = np.append(np.ones(d - 1), 3.0)
+    groups = -(-d // 8) if d > 1 else 0
+    assert cost(local.f, lambda: check(uneven)) == promised(function, 0) + 4 * groups
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_looks_at_other_steps(d):
-    here = look(d)
-    assert cost(here.f, lambda: here.steady(np.ones(d))) == promised(Neighbourhood.steady, 0, d=d)
-    assert cost(here.f, lambda: Products(here, np.ones(d)).steady(np.ones((d, 2)))) == promised(Products.steady, 0, m=2)
-    assert cost(here.f, lambda: here._still(np.random.default_rng(0))) == promised(Neighbourhood._still, 0, d=d)
+def test_looks_at_shorter_steps(d):
+    local, rng = look(d), np.random.default_rng(0)
+    along = promised(consistency.check_along, 0, m=2)
+    assert promised(LocalModel.check_along, 0, m=2) == along
+    assert cost(local.f, lambda: local.check_along(np.ones((d, 2)))) == along
+    constant = consistency.locally_constant
+    assert cost(local.f, lambda: constant(local.stencil, rng)) == promised(constant, 0)
+
+
+# The stencil
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_rows_are_paid_once(d, symmetric):
+    local = look(d)
+    assert line(CoordinateStencil.row).endswith("none after")
+    assert all(cost(local.f, lambda k=k: local.stencil.row(k)) == 0 for k in local.stencil.usual)
+    fresh = CoordinateStencil(local.f, local.x, local.unit, local.f0, local.steps, symmetric=symmetric)
+    usual = len(fresh.usual) * promised(CoordinateStencil.take_rows, 0, d=d)
+    assert cost(fresh.f, lambda: fresh.take_rows(*fresh.usual)) == usual
+    assert cost(fresh.f, lambda: fresh.take_rows(*fresh.usual)) == 0
+    assert cost(fresh.f, lambda: fresh.row(4.0)) == promised(CoordinateStencil.row, 0, d=d)
+    assert cost(fresh.f, lambda: fresh.row(4.0)) == 0
+    rounds = fresh.f.ledger.rounds
+    taken = cost(fresh.f, lambda: fresh.take_rows(1.0, 8.0, 16.0))
+    assert taken == 2 * promised(CoordinateStencil.take_rows, 0, d=d)
+    assert fresh.f.ledger.rounds == rounds + 1
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_no_pair_is_taken_twice(d):
+    local = look(d)
+    one = promised(CoordinateStencil.pairs, 0, d=d)
+    assert cost(local.f, lambda: local.stencil.pairs(1.0)) == one
+    assert cost(local.f, lambda: local.stencil.pairs(1.0, -1.0)) == one
+    assert cost(local.f, lambda: local.dense_hessian(1)) == 0
+    assert cost(local.f, lambda: local.dense_hessian(2)) == 0
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_cut_steps_are_paid_for_alone(d):
+    local, which = look(d), np.arange(0, d, 2)
+    rows = len(local.stencil.usual)
+    cut = local.stencil.with_cut_steps
+    assert cost(local.f, lambda: cut(which, 4.0)) == rows * promised(CoordinateStencil.with_cut_steps, 0, which=which)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("kind", [CoordinateStencil, LocalModel])
+def test_values_at_other_points(d, kind):
+    local = look(d)
+    at = local if kind is LocalModel else local.stencil
+    assert cost(local.f, lambda: at.values(np.ones((3, d)), "check")) == 3 * promised(kind.values, 0)
+    assert cost(local.f, lambda: at.along(np.ones(d), (1.0, 2.0), "check")) == 2 * promised(kind.along, 0)
+
+
+# Estimates
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_what_rows_give_is_free(d):
-    here = look(d)
-    for free in (here.gradient, here.diagonal, here.second_differences, here.third_derivative):
-        assert cost(here.f, free) == 0
+    local = look(d)
+    for free in (estimates.diagonal, estimates.third_derivative):
+        assert line(free) == "none beside the usual rows"
+    assert cost(local.f, lambda: estimates.diagonal(local.stencil, local.noise)) == 0
+    assert cost(local.f, lambda: estimates.third_derivative(local.stencil)) == 0
+    assert cost(local.f, lambda: (local.gradient, local.gradient_norm, local.diagonal, local.third_derivative)) == 0
+    assert promised(estimates.gradient, 0) == 0
+    rule = GradientRule(0.1)
+    assert cost(local.f, lambda: estimates.gradient(local.stencil, local.noise, rule)) == 0
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_along(d):
-    here = look(d)
-    assert cost(here.f, lambda: here.along(unit(d))) == promised(Neighbourhood.along, 0)
-    assert cost(here.f, lambda: here.third_along(unit(d))) == promised(Neighbourhood.third_along, 0)
-
-
-def test_along_pays_two_for_each_cut():
-    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(3000 * x.sum(axis=-1)), vectorized=True)
-    here = Neighbourhood.measure(f, np.zeros(3), curvtol=0.1, rng=np.random.default_rng(0))
-    spent = cost(f, lambda: here.along(unit(3)))
-    assert spent > promised(Neighbourhood.along, 0)
-    assert (spent - promised(Neighbourhood.along, 0)) % 2 == 0
-    assert "2 more for each" in line(Neighbourhood.along)
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
-def test_products(d, order, which):
-    here, q = look(d), unit(d)
-    assert len(expressions(Products.__call__)) == len(expressions(products.mixed_product)) == 3
-    here.take_rows(2.0, -2.0)
-    multiply = Products(here, np.ones(d), order)
-    assert cost(here.f, lambda: multiply(q)) == promised(Products.__call__, which, d=d)
-    assert cost(here.f, lambda: multiply.one_sided(q)) == promised(Products.one_sided, 0, d=d)
-    spent = cost(here.f, lambda: products.mixed_product(here, q, order))
-    assert spent == promised(products.mixed_product, which, d=d)
-
-
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 0), (4, 1)])
-def test_even_and_truncation(d, order, which):
-    here, q = look(d), unit(d)
-    products = Products(here, np.ones(d), order)
-    assert len(expressions(Products.even)) == len(expressions(Products.truncation)) == 2
-    new = 2 * promised(Neighbourhood.row, 0, d=d) if order == 4 else 0  # at twice the steps
-    assert cost(here.f, lambda: products.even(q, 1.0)) == promised(Products.even, which, d=d) + new
-    new = 3 if order == 4 else 1  # the other far row, and two at twice that
-    assert "d for each row not yet known" in line(Products.truncation)
-    for row in (new * promised(Neighbourhood.row, 0, d=d), 0):
-        spent = cost(here.f, lambda: products.truncation(q, q))
-        assert spent == promised(Products.truncation, which, d=d) + row
-    assert cost(here.f, products.noise) == 0
+def test_a_gradient_on_shorter_steps_pays_for_three_rows_each_time_and_once():
+    d = 4
+    f = Oracle.of(lambda x: np.sum(x**2, axis=1) + 20 * np.sum(x**3, axis=1), vectorized=True)
+    local = measure(f, np.full(d, 1e-3), curvtol=0.01, rng=np.random.default_rng(0))
+    assert line(LocalModel.sharpened) == "those of `estimates.gradient`"
+    assert "three times at most" in line(estimates.gradient)
+    rows = promised(estimates.gradient, 1, d=d)
+    spent = cost(f, local.sharpened)
+    assert spent in (rows, 2 * rows, 3 * rows)
+    assert cost(f, local.sharpened) == 0
 
 
 @pytest.mark.parametrize(("noise", "which"), [(None, 0), (1e-6, 1)])
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_a_gradient_that_holds_on_shorter_steps(d, noise, which):
-    here = look(d, noise=noise)
-    g, error = here.gradient()
-    assert len(expressions(Neighbourhood._holds)) == 2
-    assert cost(here.f, lambda: here._holds(g, error)) == promised(Neighbourhood._holds, which, d=d)
-    assert here._holds(g, error)
-    assert not here._holds(g + 1.0, error)
+    local = look(d, noise=noise)
+    holds = estimates._holds_closer
+    assert len(expressions(holds)) == 2
+
+    def ask(shift: float = 0.0) -> bool:
+        g = replace(local.gradient, value=local.gradient.value + shift)
+        return holds(local.stencil, local.noise, local.rule, g)
+
+    assert cost(local.f, ask) == promised(holds, which, d=d)
+    assert ask()
+    assert not ask(1.0)
 
 
-@pytest.mark.parametrize(("d", "which"), [(5, 1), (40, 0)])
-@pytest.mark.parametrize("order", [1, 2, 4])
-def test_missed_and_hides(d, order, which):
-    here, q, rng = look(d), unit(d), np.random.default_rng(0)
-    products = Products(here, np.ones(d), order)
-    product, ways, times = products(q), rng.standard_normal((3, d)), 2 if order == 4 else 1
-    spent = cost(here.f, lambda: products.missed(q, product, ways, 0.5, 0.5))
-    assert spent == promised(Products.missed, 0, m=3) * times
-    assert len(expressions(Products.hides)) == 2
-    assert cost(here.f, lambda: products.hides(q, product, 0.1, rng)) == promised(Products.hides, which) * times
-    assert not products.hides(q, product, 0.1, rng)
-    assert products.hides(q, product + 0.1 * q, 0.1, rng)
-    assert not products.hides(q, product + 0.1 * q, 0.1, rng, known=0.5)
-    noisy = replace(products, here=replace(here, noise=Noise(1e-6, "given")))
-    assert cost(here.f, lambda: noisy.hides(q, product, 0.1, rng)) == 0
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_along(d):
+    local = look(d)
+    for own, other in (
+        (LocalModel.curvature_along, estimates.curvature_along),
+        (LocalModel.third_derivative_along, estimates.third_derivative_along),
+    ):
+        assert line(own) == line(other)
+        assert cost(local.f, lambda own=own: own(local, unit(d))) == promised(own, 0)
+
+
+def test_along_pays_two_for_each_cut():
+    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(3000 * x.sum(axis=-1)), vectorized=True)
+    local = measure(f, np.zeros(3), curvtol=0.1, rng=np.random.default_rng(0))
+    spent = cost(f, lambda: local.curvature_along(unit(3)))
+    assert spent > promised(LocalModel.curvature_along, 0)
+    assert (spent - promised(LocalModel.curvature_along, 0)) % 2 == 0
+    assert "2 more for each" in line(LocalModel.curvature_along)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
 def test_dense_hessian(d, order, which):
-    here = look(d)
-    here.take_rows(2.0, -2.0)
+    local = look(d)
+    local.stencil.take_rows(2.0, -2.0)
     assert len(expressions(estimates.dense_hessian)) == 3
-    assert cost(here.f, lambda: estimates.dense_hessian(here, order)) == promised(estimates.dense_hessian, which, d=d)
+    assert line(LocalModel.dense_hessian) == "those of `estimates.dense_hessian`"
+    assert cost(local.f, lambda: local.dense_hessian(order)) == promised(estimates.dense_hessian, which, d=d)
     rows = 4 if order == 4 else 2  # at four times the steps, and at eight
-    spent = cost(here.f, lambda: estimates.dense_hessian(here, order, 4.0))
-    assert spent == promised(estimates.dense_hessian, which, d=d) + rows * promised(Neighbourhood.row, 0, d=d)
+    spent = cost(local.f, lambda: local.dense_hessian(order, 4.0))
+    assert spent == promised(estimates.dense_hessian, which, d=d) + rows * promised(CoordinateStencil.row, 0, d=d)
+
+
+# Products and their errors
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_no_pair_is_taken_twice(d):
-    here = look(d)
-    one = promised(Neighbourhood.pairs, 0, d=d)
-    assert cost(here.f, lambda: here.pairs(1.0)) == one
-    assert cost(here.f, lambda: here.pairs(1.0, -1.0)) == one
-    assert cost(here.f, lambda: estimates.dense_hessian(here, 1)) == 0
-    assert cost(here.f, lambda: estimates.dense_hessian(here, 2)) == 0
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1), (4, 2)])
+def test_products(d, order, which):
+    local, q = look(d), unit(d)
+    assert len(expressions(HessianProducts.__call__)) == len(expressions(products.mixed_product)) == 3
+    local.stencil.take_rows(2.0, -2.0)
+    multiply = HessianProducts(local, order=order)
+    assert cost(local.f, lambda: multiply(q)) == promised(HessianProducts.__call__, which, d=d)
+    assert cost(local.f, lambda: multiply.one_sided(q)) == promised(HessianProducts.one_sided, 0, d=d)
+    spent = cost(local.f, lambda: products.mixed_product(local, q, order))
+    assert spent == promised(products.mixed_product, which, d=d)
+    assert cost(local.f, multiply.noise) == 0
 
 
-def test_gradient_and_the_check_of_the_steps():
-    here = look(5)
-    assert cost(here.f, here.gradient) == 0
-    assert cost(here.f, lambda: here._consistent(np.random.default_rng(0))) == promised(Neighbourhood._consistent, 0)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_one_sided_differences(d):
+    local, q = look(d), unit(d)
+    assert "d for each row not yet known" in line(Values.one_sided)
+    for rows in (promised(CoordinateStencil.row, 0, d=d), 0):  # that at 2 is new
+        spent = cost(local.f, lambda: Values().one_sided(local, q, 1e-3, (1.0, -1.0, 2.0)))
+        assert spent == 3 * promised(Values.one_sided, 0, d=d) + rows
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 0), (4, 1)])
+def test_symmetric_products_and_far_ones(d, order, which):
+    local, q = look(d), unit(d)
+    multiply = HessianProducts(local, order=order)
+    assert len(expressions(HessianProducts.symmetric)) == 2
+    assert len(expressions(product_errors.against_far_steps)) == 3
+    new = 2 * promised(CoordinateStencil.row, 0, d=d) if order == 4 else 0  # at twice the steps
+    spent = cost(local.f, lambda: multiply.symmetric(q, 1.0))
+    assert spent == promised(HessianProducts.symmetric, which, d=d) + new
+    new = {1: 0, 2: 1, 4: 3}[order]  # the other far row, and two at twice that
+    far = {1: 0, 2: 1, 4: 2}[order]
+    assert "d for each row not yet known" in line(product_errors.against_far_steps)
+    for rows in (new * promised(CoordinateStencil.row, 0, d=d), 0):
+        spent = cost(local.f, lambda: product_errors.against_far_steps(multiply, q, q))
+        assert spent == promised(product_errors.against_far_steps, far, d=d) + rows
+
+
+@pytest.mark.parametrize(("d", "which"), [(5, 1), (40, 0)])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_components_and_looks_at_much_shorter_steps(d, order, which):
+    local, q, rng = look(d), unit(d), np.random.default_rng(0)
+    multiply = HessianProducts(local, order=order)
+    image, ways, times = multiply(q).image, rng.standard_normal((3, d)), 2 if order == 4 else 1
+    spent = cost(local.f, lambda: product_errors.components(multiply, q, image, ways, 0.5, 0.5))
+    assert spent == promised(product_errors.components, 0, m=3) * times
+    depends = product_errors.depends_on_scale
+    assert len(expressions(depends)) == 2
+    assert "twice that if the order is 4" in line(depends)
+    assert cost(local.f, lambda: depends(multiply, q, image, 0.1, rng)) == promised(depends, which) * times
+    assert not depends(multiply, q, image, 0.1, rng)
+    assert depends(multiply, q, image + 0.1 * q, 0.1, rng)
+    assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
+    blurred = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
+    assert cost(local.f, lambda: depends(blurred, q, image, 0.1, rng)) == 0
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_an_error_along_random_directions(order):
+    local, q, rng = look(40), unit(40), np.random.default_rng(0)
+    multiply = HessianProducts(local, order=order)
+    image, seen = multiply(q).image, product_errors._random_components
+    spent = cost(local.f, lambda: seen(multiply, q, image, 0.5, 0.5, 0.1, rng))
+    assert spent == promised(seen, int(order == 4))
+    assert spent == promised(product_errors.components, 0, m=PRODUCTS.components) * (2 if order == 4 else 1)
+
+
+@pytest.mark.parametrize("d", [5, 31, 32, 40])
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("noise", [None, 1e-9, 1e-6])
+def test_the_error_of_a_product(d, order, noise):
+    local, q, rng = look(d, noise=noise), unit(d), np.random.default_rng(0)
+    multiply, measured = HessianProducts(local, order=order), product_errors.measured
+    image, times = multiply(q).image, 2 if order == 4 else 1
+    product_errors.against_far_steps(multiply, q, image)  # all rows are known
+    spent = cost(local.f, lambda: measured(multiply, q, image, delta=0.1, room=1e-3, failure=1e-3, rng=rng))
+    assert line(measured) == (
+        "32 to 64, twice that if the order is 4; or those of `against_far_steps` and `depends_on_scale`"
+    )
+    if product_errors.many_variables(d):
+        assert 32 * times <= spent <= 64 * times
+    else:
+        far = {1: 0, 2: 1, 4: 2}[order]
+        again = promised(product_errors.against_far_steps, far, d=d)
+        assert spent - again in (0, promised(product_errors.depends_on_scale, 1) * times)
+
+
+# Samples
+
+
+def sampled(d: int, n: int = 512, spread: float = 0.01) -> Oracle:
+    slopes = np.random.default_rng(0).standard_normal((n, d)) * spread
+
+    def fun(x: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        return np.sum(x * x, axis=1) + x @ slopes[ids % n].mean(axis=0)
+
+    return Oracle.of(fun, vectorized=True, samples=n)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_products_on_batches(d):
+    f, rng, q = sampled(d), np.random.default_rng(0), unit(d)
+    batch = Batch(np.arange(7))
+    text = line(SampledModel.measure)
+    assert text == "32, and (8*d + 6) * 32 once and for each time the steps are cut"
+    model = SampledModel.measure(f, np.ones(d), delta=0.1, x_scale=None, rng=rng)
+    assert f.ledger.queries == promised(SampledModel.measure, 0) + (8 * d + 6) * 32
+    for function, call in (
+        (SampledModel.product, lambda: model.product(batch, q)),
+        (SampledModel.truncation, lambda: model.truncation(batch, q)),
+        (SampledModel.hessian_spread, lambda: model.hessian_spread(0.1, rng)),
+    ):
+        assert cost(f, call) == promised(function, 0, d=d, batch=batch, failure=0.1), function
+    assert line(SampledModel.along) == "3 per sample, and 192 to measure truncation"
+    assert cost(f, lambda: model.along(q, 1e-3, rng)) == 3 * 64 + 192
+
+
+@pytest.mark.parametrize(("n", "samples"), [(64, 64), (64, 10**9)])
+def test_the_gradient_of_a_mean(n, samples):
+    d, failure, gtol = 2, 0.01, 0.5
+    whole, k = samples == n, pilot_size(failure)
+    slopes = 0.01 * np.random.default_rng(0).standard_normal((n, d))
+
+    def fun(x: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        return np.sum(x * x, axis=1) + x @ slopes[np.asarray(ids) % n].mean(axis=0)
+
+    f, rng = Oracle.of(fun, vectorized=True, samples=samples), np.random.default_rng(0)
+    text = line(sampled_gradient)
+    assert text == "k + 2*d * (k + (m + 2) B) with k = pilot_size(failure), or k + 2*d * (k + 2 n)"
+    unit, x = np.ones(d), np.ones(d)
+    spent = cost(f, lambda: sampled_gradient(f, x, unit=unit, gtol=gtol, failure=failure, rng=rng))
+    k = min(k, samples)
+    m = int(np.ceil(np.log(1 / failure) / np.log(1 / 0.67))) | 1
+    B = k  # the variance is small: batches are as large as the pilot
+    assert spent == (k + 2 * d * (k + 2 * n) if whole else k + 2 * d * (k + (m + 2) * B))
+
+
+@pytest.mark.parametrize("fun", [lambda x: np.sum(x * x, axis=1), lambda x: np.sum(np.abs(x), axis=1)])
+def test_where_f_is_roughest(fun):
+    f, rng = Oracle.of(fun, vectorized=True), np.random.default_rng(0)
+    assert line(smoothness.roughest) == "27, and 9 for each of up to 9 magnifications"
+    spent = cost(f, lambda: smoothness.roughest(f, np.full(3, 0.1), np.ones(3), 1.0, 1e-15, rng))
+    more = spent - promised(smoothness.roughest, 0)
+    assert more % 9 == 0
+    assert 0 <= more <= 81
 
 
 TESTED = {
-    Neighbourhood.gradient,
-    Neighbourhood._holds,
-    Neighbourhood._consistent,
     *SIMPLE,
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
-    Neighbourhood.measure.__func__,
-    Neighbourhood.row,
-    Neighbourhood.take_rows,
-    Neighbourhood.take_usual_rows,
-    Neighbourhood.pairs,
-    Neighbourhood.along,
-    Neighbourhood.third_along,
-    Neighbourhood.steady,
-    Neighbourhood._still,
-    Products.__call__,
-    Products.one_sided,
-    Products.even,
-    Products.truncation,
-    Products.steady,
-    Products.missed,
-    Products.hides,
-    products.mixed_product,
+    consistency.check_along,
+    consistency.check_scales,
+    consistency.locally_constant,
+    estimates._holds_closer,
+    estimates.curvature_along,
     estimates.dense_hessian,
+    estimates.diagonal,
+    estimates.gradient,
+    estimates.third_derivative,
+    estimates.third_derivative_along,
+    measure,
+    measure_._fit_to_scale,
+    LocalModel.sharpened,
+    LocalModel.curvature_along,
+    LocalModel.third_derivative_along,
+    LocalModel.check_along,
+    LocalModel.dense_hessian,
+    LocalModel.values,
+    LocalModel.along,
+    NoiseEvidence.gather.__func__,
+    CoordinateStencil.row,
+    CoordinateStencil.take_rows,
+    CoordinateStencil.pairs,
+    CoordinateStencil.with_cut_steps,
+    CoordinateStencil.values,
+    CoordinateStencil.along,
+    Values.one_sided,
+    HessianProducts.__call__,
+    HessianProducts.one_sided,
+    HessianProducts.symmetric,
+    products.mixed_product,
+    product_errors.against_far_steps,
+    product_errors.components,
+    product_errors.depends_on_scale,
+    product_errors.measured,
+    product_errors._random_components,
+    SampledModel.measure.__func__,
+    SampledModel.product,
+    SampledModel.truncation,
+    SampledModel.along,
+    SampledModel.hessian_spread,
+    sampling.sampled_gradient,
+    smoothness.roughest,
 }
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from escapade import certify
 from escapade.derivatives import steps
-from escapade.derivatives.measure import Neighbourhood
+from escapade.derivatives.measure import measure
+from escapade.derivatives.settings import STEPS
 from escapade.errors import BelowPrecision
 from escapade.oracle import Oracle
 
@@ -61,27 +62,27 @@ def test_power_of_two():
     assert np.array_equal(steps.power_of_two(exact), exact)
 
 
-STEPS = {
+KINDS = {
     "gradient": lambda x, unit, eta: steps.gradient_steps(x, unit, eta),
     "curvature": lambda x, unit, eta: steps.curvature_steps(x, unit, eta, 0.1),
 }
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("eta", [0.0, 1e-12, 1e-3])
 def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, eta):
     x = np.array([0.0, 1e-9, -1.0, 37.0, -1e6], dtype=dtype)
     unit = np.array([1.0, 1.0, 4.0, 0.5, 1.0])
-    h = STEPS[kind](x, unit, eta)
+    h = KINDS[kind](x, unit, eta)
     y, eps = np.abs(x.astype(float)) / unit, float(np.finfo(dtype).eps)
     root = math.sqrt(2) * (1 + 1e-12)  # the rounding to a power of two
     assert is_power_of_two(h)
-    assert np.all(h <= root * steps.LONGEST * np.maximum(1, y) * unit)
-    capped = np.minimum(steps.RESOLVED * eps * y, steps.LONGEST * np.maximum(1, y))
+    assert np.all(h <= root * STEPS.longest * np.maximum(1, y) * unit)
+    capped = np.minimum(STEPS.resolved * eps * y, STEPS.longest * np.maximum(1, y))
     assert np.all(h * root >= capped * unit)
     least = eps ** (1 / 3 if kind == "gradient" else 1 / 4)
-    assert np.all(h * root >= min(least, steps.LONGEST) * unit)
+    assert np.all(h * root >= min(least, STEPS.longest) * unit)
     if eta == 0 and dtype == np.float64:  # nothing but the dtype decides at 0
         assert h[0] == 2.0 ** round(math.log2(least))
     moved = x + h.astype(dtype)
@@ -95,7 +96,7 @@ def test_noise_lengthens_the_steps_as_the_docstring_says():
     eta, curvtol = 1e-9, 0.1
     h = steps.curvature_steps(x, unit, eta, curvtol)[0]
     # Noise in a second difference stays below its share of the tolerance, up to the rounding of the step.
-    assert 0.49 < 4 * eta / h**2 / (steps.CURVATURE_SHARE * curvtol) < 2.01
+    assert 0.49 < 4 * eta / h**2 / (STEPS.noise_share * curvtol) < 2.01
     g = steps.gradient_steps(x, unit, eta)[0]
     assert abs(math.log2(g / steps.central_step(eta))) <= 0.5
 
@@ -120,13 +121,12 @@ def test_a_stiff_variable_has_steps_of_its_own_for_its_slope(offset, given):
 
     x, rho = np.array([1e-5, 0.3]), 1e4 * 50**3 * math.exp(0.5)
     f = Oracle.of(fun)
-    here = Neighbourhood.measure(f, x, curvtol=0.01, rng=np.random.default_rng(0))
-    here.sharpen()
-    g, error = here.gradient(rho if given else None)
-    asked = f.ledger.queries
+    local = measure(f, x, curvtol=0.01, rho=rho if given else None, rng=np.random.default_rng(0))
+    gradient, asked = local.sharpened().gradient, f.ledger.queries
+    g, error = gradient.value, gradient.error
     truth = np.array([5e5 * math.expm1(50 * x[0]), 2 * x[1]])
     assert np.linalg.norm(g - truth) <= error < 1e-2
-    here.gradient(rho if given else None)
+    local.sharpened()
     assert f.ledger.queries == asked
 
 
@@ -138,13 +138,12 @@ def test_a_gradient_is_measured_again_only_where_its_error_is_in_the_way():
     size = float(np.linalg.norm(2 * x + 60 * x**2))
     for gtol in (size / 2, size, 2 * size):
         f = Oracle.of(fun, vectorized=True)
-        here = Neighbourhood.measure(f, x, curvtol=0.01, gtol=gtol, rng=np.random.default_rng(0))
-        seen = here.slope()
+        local = measure(f, x, curvtol=0.01, gtol=gtol, rng=np.random.default_rng(0))
+        seen = local.gradient_norm
         assert seen.lower <= size <= seen.upper
         spent[gtol] = f.ledger.queries
     assert spent[size / 2] == spent[2 * size] == spent[size] - 3 * 4
-    here.sharpen()
-    finer = here.slope()
+    finer = local.sharpened().gradient_norm
     assert finer.lower <= size <= finer.upper
     assert finer.upper - finer.lower < (seen.upper - seen.lower) / 100
 
@@ -161,3 +160,21 @@ def test_a_gradient_that_cannot_be_paid_for_is_the_one_known():
         gaps.append(seen.gradient.upper - seen.gradient.lower)
     assert gaps[0] == math.inf
     assert gaps[-1] < 1e-5
+
+
+@pytest.mark.parametrize("fourth", [0.0, 1e4, 1e6])
+def test_a_curvature_is_shown_by_second_differences_themselves(fourth):
+    """On the first steps they are positive, and their extrapolation tells the curvature; shorter ones show it too."""
+    f = Oracle.of(lambda x: -0.05 * float(x @ x) + fourth * float(np.sum(x**4)))
+    local = measure(f, np.zeros(2), curvtol=0.1, rng=np.random.default_rng(0))
+    along = local.curvature_along(np.array([0.6, 0.8]), -0.05)
+    assert along.interval.lower <= -0.1 <= along.interval.upper <= -0.05
+    assert along.at_most(-0.05)
+    assert not along.at_most(-0.2)
+
+
+def test_an_extrapolation_across_an_edge_shows_no_curvature():
+    f = Oracle.of(lambda x: max(0.0, float(x[0]) - 0.01) ** 2)
+    local = measure(f, np.zeros(1), curvtol=1e-2, noise=1e-6, rng=np.random.default_rng(0))
+    for level in (-1e-9, -0.01):
+        assert not local.curvature_along(np.ones(1), level).at_most(level)

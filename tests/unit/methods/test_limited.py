@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import escapade
-from escapade.methods.auto import limited
+from escapade.methods.auto import limited_memory
 from escapade.methods.auto.limited_memory import RANK, Limited, LowRank, Shape, diagonal_model
 from escapade.methods.auto.model import Model
 from escapade.methods.auto.quadratic import trust_region_step
@@ -115,8 +115,8 @@ def test_it_learns_from_secants_as_the_dense_model_does(exact):
 
 
 def test_the_dimension_decides():
-    assert type(diagonal_model(np.ones(limited.LARGE))) is Model
-    assert type(diagonal_model(np.ones(limited.LARGE + 1))) is Limited
+    assert type(diagonal_model(np.ones(limited_memory.LARGE))) is Model
+    assert type(diagonal_model(np.ones(limited_memory.LARGE + 1))) is Limited
 
 
 # Runs
@@ -132,7 +132,7 @@ def test_the_dimension_decides():
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_few_directions_lead_to_a_certified_minimum(monkeypatch, problem, tolerances, most, turned):
-    monkeypatch.setattr(limited, "LARGE", 8)
+    monkeypatch.setattr(limited_memory, "LARGE", 8)
     if turned:
         rotation = random_rotation(problem.d, np.random.default_rng(0))
         problem, most = Transformed(problem=problem, rotation=rotation), 4 * most
@@ -162,7 +162,7 @@ def test_thousands_of_variables_cost_no_square_of_memory():
 
 @pytest.mark.parametrize("prefer", ["queries", "rounds"])
 def test_a_saddle_of_many_variables_is_left(prefer):
-    problem = OffAxis(d=limited.LARGE + 20, seed=0)
+    problem = OffAxis(d=limited_memory.LARGE + 20, seed=0)
     result = escapade.minimize(problem, problem.start, vectorized=True, rng=0, gtol=1e-3, curvtol=0.1, prefer=prefer)
     assert result.success
     assert float(problem(result.x)) == pytest.approx(float(problem.minimum), abs=1e-4)

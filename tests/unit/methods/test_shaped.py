@@ -5,12 +5,15 @@ import pytest
 
 import escapade
 from escapade import Oracle
-from escapade.derivatives.measure import Neighbourhood
+from escapade.derivatives.measure import measure
+from escapade.derivatives.product_errors import measured
+from escapade.derivatives.products import HessianProducts
+from escapade.derivatives.settings import PRODUCTS
+from escapade.methods.auto.certify import model_preconditioner
 from escapade.methods.auto.model import Model
-from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 
 
-def products(d, rng, failure, bend=0.5):
+def products(d, rng, bend=0.5):
     """Products around a point where third derivatives leave forward products inexact, and the exact Hessian there."""
     A, z = np.diag(rng.uniform(0.5, 3, d)), rng.standard_normal(d)
 
@@ -18,9 +21,8 @@ def products(d, rng, failure, bend=0.5):
         square = np.sum(X * X, axis=1)
         return np.einsum("ij,ij->i", X @ A, X) / 2 + bend * square**2 / 4
 
-    here = Neighbourhood.measure(Oracle.of(fun, vectorized=True), z, curvtol=0.1, rng=rng)
-    shaped = Shaped(here, np.ones(d), 1, 1.0, P=np.eye(d), failure=failure, delta=0.1, rng=rng)
-    return shaped, A + bend * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
+    local = measure(Oracle.of(fun, vectorized=True), z, curvtol=0.1, rng=rng)
+    return HessianProducts(local, order=1), A + bend * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
 
 
 @pytest.mark.parametrize("d", [32, 60])
@@ -28,27 +30,29 @@ def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
     failure, missed, sizes = 0.05, 0, []
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        shaped, H = products(d, rng, failure)
+        multiply, H = products(d, rng)
         q = rng.standard_normal(d)
         q /= np.linalg.norm(q)
-        product = shaped(q)
-        error, before = float(np.linalg.norm(product - H @ q)), shaped.here.f.ledger.queries
-        bound = shaped.truncation(q, product)
-        assert shaped.here.f.ledger.queries - before == 4 * GLANCES + 16  # those, and a look on shorter steps
-        assert not shaped.within
-        missed += error > bound
-        sizes.append(bound / error)
+        image = multiply(q).image
+        error, before = float(np.linalg.norm(image - H @ q)), multiply.local.f.ledger.queries
+        found = measured(multiply, q, image, delta=0.1, room=0.0, failure=failure, rng=rng)
+        spent = multiply.local.f.ledger.queries - before
+        assert spent == 4 * PRODUCTS.components + 16  # those, and a look on shorter steps
+        assert not found.scale_dependent
+        missed += error > found.error
+        sizes.append(found.error / error)
     assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
     assert np.median(sizes) < 6
 
 
 def test_few_variables_are_measured_again_instead():
-    shaped, _ = products(GLANCES, np.random.default_rng(0), 1e-4)
-    q = np.ones(GLANCES) / np.sqrt(GLANCES)
-    product, before = shaped(q), shaped.here.f.ledger.queries
-    shaped.truncation(q, product)
-    assert shaped.here.f.ledger.queries - before == GLANCES + 1 + 8
-    assert not shaped.within
+    d, rng = PRODUCTS.components, np.random.default_rng(0)
+    multiply, _ = products(d, rng)
+    q = np.ones(d) / np.sqrt(d)
+    image, before = multiply(q).image, multiply.local.f.ledger.queries
+    found = measured(multiply, q, image, delta=0.1, room=0.0, failure=1e-4, rng=rng)
+    assert multiply.local.f.ledger.queries - before == d + 1 + 8
+    assert not found.scale_dependent
 
 
 def turned(values, seed=0):
@@ -57,25 +61,10 @@ def turned(values, seed=0):
     return (Q * values) @ Q.T
 
 
-def test_curvatures_that_f_no_longer_has_are_cut():
-    known, stale = np.array([0.1, 0.3, 1.0]), np.full(5, 50.0)
-    B = turned(np.concatenate([known, stale]))
-    smaller = cut(Model(B), total=11.4)
-    assert np.allclose(np.linalg.eigvalsh(smaller.B), [*known, *np.full(5, 2.0)])
-    assert np.allclose(smaller.B, B @ smaller.B @ np.linalg.inv(B))  # the eigenvectors are the same
-    assert np.allclose((smaller.spectrum[1] * smaller.spectrum[0]) @ smaller.spectrum[1].T, smaller.B)
-
-
-@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 4.0], [-1.0, 2.0, 50.0, 60.0]])
-def test_other_models_are_left_alone(values):
-    model = Model(turned(np.array(values)))
-    assert cut(model, total=6.0) is model
-
-
 def test_a_model_wrong_by_a_factor_has_the_right_shape():
     H = turned(np.geomspace(1, 1000, 40))
     for factor in (0.6, 1.0, 1.7):
-        P = np.asarray(preconditioner(Model(factor * H), 0.0, np.diag(H), 1e-2))
+        P = model_preconditioner(Model(factor * H), 0.0, np.diag(H), 1e-2) @ np.eye(40)
         seen = np.linalg.eigvalsh(P @ H @ P)
         assert seen[-1] < 1.1 * seen[0]
 
