@@ -134,7 +134,7 @@ class Abreast:
 
         def read(values: Vector, model: Model, before: Point | None) -> Model:
             p.f, plus, minus = float(values[0]), values[1 : d + 1], values[d + 1 : 2 * d + 1]
-            p.h, p.g, p.sharp, p.loose = h, (plus - minus) / (2 * h), True, False
+            p.h, p.g, p.sharp = h, (plus - minus) / (2 * h), True
             diagonal = (plus + minus - 2 * p.f) / h**2
             if d <= WIDE:
                 return Model(assembled(values[2 * d + 1 :], plus, p.f, diagonal, h))

@@ -145,23 +145,21 @@ class Differences:
         least = 64 * epsilon(self.x)
         return h if least * largest(p.y) <= h[h.argmin()] else np.maximum(h, least * np.abs(p.y))
 
-    def forward(self, p: Point, diagonal: Vector, *, guessed: bool = False) -> None:
+    def forward(self, p: Point, diagonal: Vector) -> None:
         """The gradient (f(x + h_i e_i) - f(x)) / h_i - h_i D_ii / 2: as good as a central one where D is right.
 
-        Queries: d, and 1 if f(x) is a guess
+        Queries: d
         """
         p.h = self.careful(p, diagonal)
-        p.rise = self.rises(p, p.h, guessed=guessed)
-        p.g, p.loose, p.sharp = p.rise - diagonal * p.h / 2, True, False
+        p.rise = self.rises(p, p.h)
+        p.g, p.sharp = p.rise - diagonal * p.h / 2, False
 
-    def rises(self, p: Point, h: Vector, *, guessed: bool = False) -> Vector:
-        """(f(x + h_i e_i) - f(x)) / h_i, and f(x) if that is a guess.
+    def rises(self, p: Point, h: Vector) -> Vector:
+        """(f(x + h_i e_i) - f(x)) / h_i.
 
-        Queries: d, and 1 if f(x) is a guess
+        Queries: d
         """
-        values = self.f.tagged("descent")(axes(self.array(p.y), self.array(h), centre=guessed))
-        if guessed:
-            p.f, values = float(values[-1]), values[:-1]
+        values = self.f.tagged("descent")(axes(self.array(p.y), self.array(h)))
         return (values - p.f) / h
 
     def central(self, p: Point) -> Vector:
@@ -172,7 +170,7 @@ class Differences:
         p.h = self.short(p)
         values = self.f.tagged("descent")(central(self.array(p.y), self.array(p.h)))
         plus, minus = values[: self.d], values[self.d :]
-        p.g, p.loose, p.sharp = (plus - minus) / (2 * p.h), False, True
+        p.g, p.sharp = (plus - minus) / (2 * p.h), True
         p.rise = (plus - p.f) / p.h
         return (plus + minus - 2 * p.f) / p.h**2
 
@@ -195,7 +193,7 @@ class Differences:
             both = some_axes(self.array(p.y), step, which) + some_axes(self.array(p.y), -step, which)
             plus[which], minus[which] = np.split(f(both), 2)
         p.h, p.g, p.rise = h, (plus - minus) / (2 * h), (plus - p.f) / h
-        p.sharp, p.loose = True, False
+        p.sharp = True
         mixed = f(pairs(self.array(p.y), self.array(h), 1.0)) if d > 1 else np.zeros(0)
         return assembled(mixed, plus, p.f, (plus + minus - 2 * p.f) / h**2, h)
 

@@ -25,8 +25,7 @@ from .line_search import Line, leave
 from .model import Model
 from .point import Point
 from .poll import poll
-from .probe import AGREED, mend, probe
-from .quadratic import lowest_scaled
+from .probe import AGREED, probe
 
 NEAR = 1e-3
 """A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
@@ -42,10 +41,6 @@ RESTARTS = 3
 
 FUTILE = 4
 """Directions that may lead nowhere before a run gives up."""
-
-FAINT = (1e-4, 1e-6)
-"""A start is left along a direction that curves down by the first, relatively, if the second is all that a Newton step
-would gain."""
 
 VAST = 1e25
 """A function that falls below minus this many times its value at the start has no bottom."""
@@ -166,7 +161,7 @@ class _Run:
         self.escapes += 1
         self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
         self.drop = max(self.drop, p.f - line.f)
-        self.descent.steps = self.descent.polished = 0
+        self.descent.steps = 0
         self.descent.model.along(v, line.curvature)
         return line
 
@@ -176,8 +171,8 @@ class _Run:
         if ask.d > FEW:
             return self._look_around(p, None)
         descent.model = Model(ask.dense(p))
-        low, v = lowest_scaled(descent.model.B)
-        if low > -FAINT[0] or descent.model.gain(p.g) > FAINT[1] * (1 + abs(p.f)):
+        low, v = descent.model.lowest()
+        if p.steepness > self.settings.epsilon or low > -0.5 * ask.curvtol:
             return None
         return v if ask.curvature(p, v, norm2(p.h * v))[0] <= -0.5 * ask.curvtol else None
 
@@ -219,8 +214,6 @@ class _Run:
 
     def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
         """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
-        if self.descent.offs:
-            mend(self.ask, self.descent.model, p)
         trusted = not self.suspect and self.descent.off < AGREED
         here = self.examiner.measure(p)
         if self._too_early(p, here):

@@ -168,16 +168,6 @@ class Model:
         values, vectors = np.linalg.eigh(self.B)
         return values, vectors
 
-    def bend(self, k: int, curvature: float) -> None:
-        """Make this the k-th eigenvalue of B; the eigenvectors stay."""
-        values, vectors = self.spectrum
-        if not abs(curvature) < HUGE:
-            return
-        self._add((curvature - values[k], vectors[:, k]))
-        values = np.where(np.arange(len(values)) == k % len(values), curvature, values)
-        order = np.argsort(values)
-        self.spectrum = values[order], vectors[:, order]
-
     def above(self, level: float) -> bool:
         """Whether all eigenvalues of B are larger than this."""
         return not dpotrf(self.B - level * np.eye(len(self.B)), lower=1)[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -24,14 +23,10 @@ class Point:
     h: Vector = field(default_factory=lambda: UNKNOWN)
     rise: Vector = field(default_factory=lambda: UNKNOWN)
     """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
-    loose: Any = False
-    """Which entries of g rest on one side and the model's diagonal: True, False, or an array of both."""
     sharp: bool = False
     """Whether the gradient came from central differences."""
     fitted: bool = False
     """Whether differences whose steps fit each variable and the noise were tried there."""
-    foreseen: bool = False
-    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
     _fineness: tuple[Vector | None, float] = (None, 0.0)
 
     @property
@@ -39,17 +34,11 @@ class Point:
         """Whether the gradient was measured."""
         return len(self.g) > 0
 
-    def recentred(self, before: Vector, after: Vector) -> None:
-        """Correct one-sided differences by another diagonal than they were corrected by."""
-        most = np.abs(before)  # steps fit no larger errors than that
-        change = np.minimum(np.maximum(before - after, -most), most)
-        self.g = self.g + self.loose * (change * self.h / 2)
-
     def learn(self, here: LocalModel) -> None:
         """Take the gradient that was measured there for a certificate."""
         self.g, self.h = here.gradient.value.copy(), here.steps.copy()
         self.rise = (here.stencil.row(1.0) - here.f0) / here.steps
-        self.sharp, self.loose, self.foreseen = True, False, False
+        self.sharp = True
 
     @cached_property
     def scale(self) -> Vector:

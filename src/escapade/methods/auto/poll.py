@@ -53,7 +53,7 @@ def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: 
     order = (first + np.arange(d)) % d
     size = max(1, d // 32)
     seen = Poll(np.zeros(d) if diagonal is None else diagonal.copy())
-    p.g, p.rise, p.h, p.loose = np.zeros(d), np.zeros(d), h.copy(), np.ones(d, dtype=np.bool_)
+    p.g, p.rise, p.h = np.zeros(d), np.zeros(d), h.copy()
     start, steep, calm = 0, 0, 0
     if diagonal is None:
         head = order[: min(d, 4)]
@@ -76,7 +76,7 @@ def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: 
         bad = odd > CONTRADICTED * size_of + 4 * ask.eta(p.f)
         if calm >= CALM:  # the slope is nothing: a contradiction is curvature, and only a fall is looked at twice
             p.g[which], seen.diagonal[which] = 0.0, 2 * change / h[which] ** 2
-            p.loose[which], bad = False, seen.diagonal[which] <= -ask.curvtol / 4
+            bad = seen.diagonal[which] <= -ask.curvtol / 4
         bad |= which == order[-1] if diagonal is not None else False  # the way that led here ends with a slope
         if np.any(bad):
             _both_sides(ask, p, h, which[bad], change[bad], seen)
@@ -96,7 +96,6 @@ def _both_sides(ask: Differences, p: Point, h: Vector, which: Index, change: Vec
     p.rise[which] = change / h[which]
     p.g[which] = (change - back) / (2 * h[which])
     seen.diagonal[which] = (change + back) / h[which] ** 2
-    p.loose[which] = False
 
 
 def _calm(p: Point, which: Index, seen: Poll) -> int:

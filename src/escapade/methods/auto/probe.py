@@ -41,9 +41,8 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
     while True:
         q = q / np.linalg.norm(q)
         s, y, error = _product(ask, p, q)
-        r, before = y - model.B @ s, model.diagonal
+        r = y - model.B @ s
         off = model.secant(s, y, error, exact=True)
-        p.recentred(before, model.diagonal)
         basis.append(q)
         images.append(y / float(np.linalg.norm(s)))
         low, v = _ritz(basis, images)
@@ -65,21 +64,6 @@ def probe(ask: Differences, model: Model, p: Point, rng: np.random.Generator, mo
         if len(basis) == most and _along(ask, p, r / np.linalg.norm(r)) > -0.5 * ask.curvtol:
             return None
         q = r
-
-
-def mend(ask: Differences, model: Model, p: Point) -> None:
-    """Ask f for the curvature along the model's extreme eigenvectors: SR1 keeps phantoms there.
-
-    Queries: 2 for each direction asked for, at most 12
-    """
-    t = 2.75 * float(np.median(ask.long(p)))
-    for end in (-1, 0):
-        for _ in range(3):
-            values, vectors = model.spectrum
-            seen = ask.curvature(p, vectors[:, end], t)[0]
-            if abs(seen - values[end]) <= 0.3 * abs(values[end]) + ask.curvtol:
-                break
-            model.bend(end, seen)
 
 
 def _product(ask: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, float]:

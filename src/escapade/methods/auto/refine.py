@@ -107,7 +107,7 @@ def _row(ask: Differences, p: Point) -> tuple[Vector, Vector]:
     values = ask.f.tagged("descent")(central(x, ask.array(h)) + central(x, ask.array(2 * h)))
     plus, minus, far, back = np.split(values, 4)
     p.g, p.rise = (8 * (plus - minus) - (far - back)) / (12 * h), (plus - p.f) / h
-    p.sharp, p.loose = True, False
+    p.sharp = True
     return plus + minus, (16 * (plus + minus) - (far + back) - 30 * p.f) / (12 * h**2)
 
 

@@ -19,9 +19,6 @@ LENGTHEN = 4.0
 LITTLE = 0.1
 """A step that keeps less of its promise is poor, and the next is shorter."""
 
-TOGETHER = 64
-"""From this dimension on a longer step is tried together with its gradient."""
-
 WORTH = 0.5
 """A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
 
@@ -33,8 +30,6 @@ class Tried:
     s: Vector
     f: float
     promised: float
-    longer: Vector | None = None
-    """A longer step along the same line that should be better, not tried yet."""
 
 
 @dataclass
@@ -77,8 +72,7 @@ class Region:
         """The step as long as the parabola through both values and the slope would have it, if that is another length.
 
         With exact lengths the steps of a quasi-Newton method are those of conjugate gradients, as few as there can be
-        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions. There a longer
-        step than one that descends is hardly ever worse: it is tried together with its gradient.
+        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions.
         """
         slope = float(p.g @ tried.s)
         bend = 2 * (tried.f - p.f - slope)
@@ -88,8 +82,6 @@ class Region:
         if (t - 1) ** 2 * (ask.d + 1) < WORTH or (t - 1) ** 2 * bend < 4 * ask.eta(p.f):
             return tried
         s = ask.host(p.y + t * tried.s) - p.y
-        if t > 1 and tried.f < p.f and ask.d >= TOGETHER:
-            return Tried(tried.s, tried.f, tried.promised, longer=s)
         value = ask.value(p.y + s)
         if not value < tried.f:
             return tried
