@@ -16,7 +16,7 @@ from .model import Model
 from .point import Point
 from .progress import Progress
 from .refine import MOST, polish
-from .trust_region import LITTLE, Region, Tried
+from .trust_region import Region, Tried
 
 LOST = 8
 """So many steps may fail before the gradient and the model are measured anew."""
@@ -93,9 +93,6 @@ class Descent:
         ask, least = self.ask, 4 * epsilon(self.ask.x)
         for poor in count():
             tried = self.region.attempt(ask, p, self.model, DOUBLINGS)
-            if self.region.kept[-1] <= LITTLE and ask.noisier(p, self.rng, self.model.diagonal):
-                ask.forward(p, self.model.diagonal)
-                return p
             if tried.f < p.f and tried.promised < 0:
                 try:
                     q = self._moved(p, tried)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._array import Array, Vector, epsilon, largest, like, to_numpy
-from ...derivatives.noise import Noise, rounding, rounding_of_x, table, table_estimate
-from ...derivatives.settings import NOISE, STEPS
-from ...derivatives.steps import curvature_steps, gradient_steps, power_of_two
+from ..._array import Array, epsilon, largest, like, to_numpy
+from ...derivatives.measure import Vector
+from ...derivatives.noise import SAFETY, Noise, rounding, table, table_estimate
+from ...derivatives.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
@@ -19,9 +19,6 @@ from .quadratic import Matrix
 
 NOISIER = 50
 """Noise that is larger than was thought by less than this makes no difference."""
-
-FAINT = 1e-4
-"""Rounding need not fall with f: where that has become so much smaller, noise is listened for again."""
 
 FEW = 8
 """Up to this dimension all second differences are taken at the start, and where a model has failed."""
@@ -37,8 +34,6 @@ class Differences:
     curvtol: float
     level: float = 0.0
     """The standard deviation of the error of f; 0 for rounding alone."""
-    heard: float = 0.0
-    """What rounding was thought to leave when noise was last listened for."""
     doubt: float = 0.3
     """How wrong the diagonal of the model may be, relatively."""
 
@@ -62,11 +57,8 @@ class Differences:
 
         Queries: 9
         """
-        self.level = max(self.level, self._table(p, rng, unit)[1])
-
-    def _table(self, p: Point, rng: np.random.Generator, unit: Vector) -> tuple[Vector, float]:
-        """A difference table in these units, and the noise that it shows."""
         values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
+<<<<<<< HEAD
         return values, NOISE.safety * (table_estimate(values) or 0.0)
 
     def noisier(self, p: Point, rng: np.random.Generator, diagonal: Vector) -> bool:
@@ -86,6 +78,9 @@ class Differences:
             return False
         self.level = max(self.level, seen)
         return True
+=======
+        self.level = max(self.level, SAFETY * (table_estimate(values) or 0.0))
+>>>>>>> 8e68ce4 (auto: noisier, calm polls and scaled tests of the first saddle go)
 
     def hears(self, noise: Noise, value: float) -> bool:
         """Learn the noise that was seen around a point of this value; whether it is much more than was thought."""

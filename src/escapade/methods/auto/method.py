@@ -26,6 +26,7 @@ from .model import Model
 from .point import Point
 from .poll import poll
 from .probe import AGREED, probe
+from .quadratic import lowest_scaled
 
 NEAR = 1e-3
 """A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
@@ -85,7 +86,6 @@ class Auto:
             ask.measure_noise(p, rng, np.ones(ask.d))
         elif self.noise is not None:
             ask.level = float(self.noise)
-        ask.heard = ask.eta(p.f)
         return p
 
 
@@ -171,8 +171,8 @@ class _Run:
         if ask.d > FEW:
             return self._look_around(p, None)
         descent.model = Model(ask.dense(p))
-        low, v = descent.model.lowest()
-        if p.steepness > self.settings.epsilon or low > -0.5 * ask.curvtol:
+        low, v = lowest_scaled(descent.model.B)
+        if p.steepness > self.settings.epsilon or low >= 0:
             return None
         return v if ask.curvature(p, v, norm2(p.h * v))[0] <= -0.5 * ask.curvtol else None
 
@@ -182,13 +182,11 @@ class _Run:
         seen = poll(self.ask, p, diagonal, self.axis + 1, gtol)
         if diagonal is None:
             descent.model = diagonal_model(seen.diagonal)
-        was, self.axis = self.axis, seen.axis
+        self.axis = seen.axis
         if seen.axis >= 0:
             way: Vector = np.eye(1, self.ask.d, seen.axis)[0]
             return way
-        if seen.calm:
-            descent.model.shift(seen.diagonal - descent.model.diagonal)
-        if seen.stationary and (seen.off <= AGREED or (seen.calm and was >= 0)):  # the model has been tried
+        if seen.stationary and seen.off <= AGREED:  # the model has been tried
             self.suspect, self.mark = False, min(self.mark, p.f)
         descent.region.radius = max(descent.region.radius, 0.1)
         return None

@@ -21,9 +21,6 @@ Index = NDArray[np.int64]
 CONTRADICTED = 0.25
 """A second difference this far (relatively) from the model's is looked at from both sides."""
 
-CALM = 4
-"""So many contradicted coordinates without a slope, and the point is stationary: contradictions are curvature."""
-
 STEEP = 3
 """So many coordinates with a slope, and the point is not stationary: the rest of the row is taken as it comes."""
 
@@ -37,8 +34,6 @@ class Poll:
     off: float = 0.0
     """The largest relative contradiction of the model's diagonal."""
     stationary: bool = True
-    calm: bool = False
-    """Whether contradictions were taken as curvature, so that the diagonal is that of this point."""
 
 
 def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: float) -> Poll:
@@ -54,13 +49,12 @@ def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: 
     size = max(1, d // 32)
     seen = Poll(np.zeros(d) if diagonal is None else diagonal.copy())
     p.g, p.rise, p.h = np.zeros(d), np.zeros(d), h.copy()
-    start, steep, calm = 0, 0, 0
+    start, steep = 0, 0
     if diagonal is None:
         head = order[: min(d, 4)]
         _both_sides(ask, p, h, head, ask.some(p, h, head), seen)
         seen.diagonal[order[len(head) :]] = float(np.median(np.abs(seen.diagonal[head])))
         start, steep = len(head), int(np.sum(np.abs(p.g[head]) > gtol))
-        calm = _calm(p, head, seen)
         if _curves_down(ask, p, h, head, seen, gtol):
             return seen
     while start < d and steep < STEEP and not (diagonal is None and steep):
@@ -74,18 +68,13 @@ def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: 
         seen.off = max(seen.off, float(np.max((odd - 4 * ask.eta(p.f)) / size_of)))
         p.g[which] = (change - expected) / h[which]
         bad = odd > CONTRADICTED * size_of + 4 * ask.eta(p.f)
-        if calm >= CALM:  # the slope is nothing: a contradiction is curvature, and only a fall is looked at twice
-            p.g[which], seen.diagonal[which] = 0.0, 2 * change / h[which] ** 2
-            bad = seen.diagonal[which] <= -ask.curvtol / 4
         bad |= which == order[-1] if diagonal is not None else False  # the way that led here ends with a slope
         if np.any(bad):
             _both_sides(ask, p, h, which[bad], change[bad], seen)
             other = which[bad & (which != order[-1])]
             steep += int(np.sum(np.abs(p.g[other]) > np.abs(seen.diagonal[other]) * h[other] + gtol))
-            calm = calm + _calm(p, other, seen) if steep == 0 else -d
             if _curves_down(ask, p, h, which[bad], seen, gtol):
                 return seen
-    seen.calm = calm >= CALM
     if start < d:
         _rest(ask, p, order[start:], seen, known=diagonal is not None)
     return seen
@@ -96,12 +85,6 @@ def _both_sides(ask: Differences, p: Point, h: Vector, which: Index, change: Vec
     p.rise[which] = change / h[which]
     p.g[which] = (change - back) / (2 * h[which])
     seen.diagonal[which] = (change + back) / h[which] ** 2
-
-
-def _calm(p: Point, which: Index, seen: Poll) -> int:
-    """How many of these coordinates have no slope beside their curvature (less any that have)."""
-    flat = np.abs(p.g[which]) <= 0.02 * np.abs(seen.diagonal[which]) * p.h[which]
-    return int(np.sum(flat)) - len(p.h) * int(np.sum(~flat))
 
 
 def _curves_down(ask: Differences, p: Point, h: Vector, which: Index, seen: Poll, gtol: float) -> bool:

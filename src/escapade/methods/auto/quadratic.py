@@ -72,6 +72,15 @@ def plus_square(A: Matrix, c: float, a: Vector) -> Matrix:
     return changed
 
 
+def lowest_scaled(B: Matrix) -> tuple[float, Vector]:
+    """The smallest eigenvalue of B with ones on its diagonal, and the unit vector it belongs to: where variables are of
+    very different scales, a direction down that the eigenvalues of B itself do not show."""
+    weight = 1 / np.sqrt(np.abs(np.diag(B)) + 1e-12 * float(np.abs(B).max()) + 1e-300)
+    values, vectors = np.linalg.eigh(weight[:, None] * B * weight[None, :])
+    v: Vector = weight * vectors[:, 0]
+    return float(values[0]), v / float(np.linalg.norm(v))
+
+
 def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector, inverse: Matrix | None = None) -> Vector:
     """The minimiser of g's + s'Bs/2 over |s / scale| <= radius; in many dimensions, nearly."""
     shift = 0.0
