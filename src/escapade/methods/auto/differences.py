@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._array import Array, epsilon, largest, like, to_numpy
-from ...derivatives.measure import Vector
-from ...derivatives.noise import SAFETY, Noise, rounding, table, table_estimate
-from ...derivatives.steps import LONGEST, curvature_steps, gradient_steps, power_of_two
+from ..._array import Array, Vector, epsilon, largest, like, to_numpy
+from ...derivatives.noise import Noise, rounding, table, table_estimate
+from ...derivatives.settings import NOISE, STEPS
+from ...derivatives.steps import curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
 from ...oracle import Oracle, axes, central, pairs, point, some_axes
 from .point import Point
@@ -58,29 +58,7 @@ class Differences:
         Queries: 9
         """
         values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
-<<<<<<< HEAD
-        return values, NOISE.safety * (table_estimate(values) or 0.0)
-
-    def noisier(self, p: Point, rng: np.random.Generator, diagonal: Vector) -> bool:
-        """Whether f at p, in more than a few variables, is much noisier than its size tells: where f has become small
-        since noise was last listened for. Noise in a difference table, in units of curvatures, is learnt; but not the
-        rounding of its points, for that will not stay.
-
-        Queries: 9, once for every time that f falls to a small part of itself
-        """
-        eta = self.eta(p.f)
-        if eta >= FAINT * self.heard or self.d <= FEW:
-            return False
-        self.heard, unit = eta, 1 / self.roots(diagonal)
-        values, seen = self._table(p, rng, unit)
-        blur = rounding_of_x(self.array(p.y), unit, values)
-        if 2 * seen <= NOISIER * self.eta(largest(values)) or seen <= 4 * blur:
-            return False
-        self.level = max(self.level, seen)
-        return True
-=======
-        self.level = max(self.level, SAFETY * (table_estimate(values) or 0.0))
->>>>>>> 8e68ce4 (auto: noisier, calm polls and scaled tests of the first saddle go)
+        self.level = max(self.level, NOISE.safety * (table_estimate(values) or 0.0))
 
     def hears(self, noise: Noise, value: float) -> bool:
         """Learn the noise that was seen around a point of this value; whether it is much more than was thought."""
