@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from itertools import count
 
 import numpy as np
@@ -10,144 +11,153 @@ import numpy as np
 from ..._array import Vector, epsilon, norm2
 from ...derivatives.measure import LocalModel
 from ...errors import NonFiniteValue
-from .differences import FEW, Differences
+from .dense import DenseMatrix
+from .differences import Differences
 from .limited_memory import diagonal_model
 from .model import Model
-from .point import Point
-from .progress import Progress
-from .refine import MOST, polish
-from .trust_region import Region, Tried
+from .point import GradientKind, Point
+from .refine import price, refine
+from .settings import DESCENT, REFINE, TRUST_REGION
+from .stagnation import Progress
+from .trust_region import Step, TrustRegion
 
-LOST = 8
-"""So many steps may fail before the gradient and the model are measured anew."""
 
-DOUBLINGS = 30
-"""A step may be doubled so often."""
+class NoiseState(IntEnum):
+    """What noise leaves of gradients."""
 
-ANOTHER = 0.5
-"""A diagonal that differs from that of a stale model by this, relatively and on average, is another."""
-
-ENOUGH = 0.3
-"""The share of the tolerance that a polish may leave of the gradient."""
+    SMALL = 0
+    """Forward differences see the gradient."""
+    HIDES_FORWARD = 1
+    """It hides the gradient from forward differences: all are central."""
+    HIDES_CENTRAL = 2
+    """It hides the gradient from those too, though not from the certificate."""
 
 
 @dataclass
 class Descent:
     """The model, the trust region, and what the secants of a run said about the model."""
 
-    ask: Differences
-    epsilon: float
-    """The gradient tolerance."""
+    differences: Differences
+    gtol: float
     rng: np.random.Generator
-    model: Model = field(default_factory=lambda: Model(np.zeros((0, 0))))
-    region: Region = field(default_factory=Region)
-    offs: list[float] = field(default_factory=list)
+    model: Model = field(default_factory=lambda: Model(DenseMatrix(np.zeros((0, 0)))))
+    region: TrustRegion = field(default_factory=TrustRegion)
+    contradictions: list[float] = field(default_factory=list)
     """How much each secant contradicted the model."""
     steps: int = 0
     """Steps since the last escape."""
-    fine: bool = False
-    """Whether noise hides the gradient from forward differences, and all are central."""
-    blind: bool = False
-    """Whether it hides the gradient from those too, though not from the certificate."""
+    noise: NoiseState = NoiseState.SMALL
     progress: Progress = field(default_factory=Progress)
 
     @property
-    def off(self) -> float:
-        """How much the last secants contradicted the model."""
-        last = self.offs[-3:]
+    def contradiction(self) -> float:
+        """How much the last secants contradicted the model, on average."""
+        last = self.contradictions[-DESCENT.last_secants :]
         return sum(last) / len(last) if last else 0.0
 
     @property
     def settled(self) -> float:
         """The same, or ten times what the last of them did, if that is less."""
-        return min(self.off, 10 * self.offs[-1]) if self.offs else 0.0
-
-    def resume(self, p: Point, here: LocalModel, *, noisier: bool) -> None:
-        """Go on from a point that was thought the last, with the gradient that was measured there."""
-        self.blind = self.fine
-        self.fine |= self.ask.blur(p) > self.epsilon / 10
-        p.learn(here)
-        if noisier:
-            p.f = here.f0
-            p.sharp = self._check(here.diagonal.value)
-        self.region.radius = max(self.region.radius, 0.01)
-
-    def _agrees(self, diagonal: Vector, least: float = 0.0) -> bool:
-        """Whether the model agrees with the diagonal that was seen; else a new, convex one takes its place."""
-        if not self.model.misses(diagonal, self.ask.curvtol, least):
-            return True
-        self.model = diagonal_model(np.maximum(np.abs(diagonal), self.ask.curvtol))
-        return False
-
-    def _check(self, diagonal: Vector) -> bool:
-        """The same, of a model that led nowhere: the next steps are short."""
-        right = self._agrees(diagonal)
-        self.region.radius = max(self.region.radius, 0.01) if right else 0.01
-        return right
-
-    def __call__(self, p: Point) -> Point | None:
-        """One step that descends, with its gradient; or p with a sharper gradient if there is none; or None.
-
-        Queries: d + 1 and a few; 2*d for a sharper gradient
-        """
-        ask, least = self.ask, 4 * epsilon(self.ask.x)
-        for poor in count():
-            tried = self.region.attempt(ask, p, self.model, DOUBLINGS)
-            if tried.f < p.f and tried.promised < 0:
-                try:
-                    q = self._moved(p, tried)
-                except NonFiniteValue:  # f ends here
-                    self.region.longest = float(np.linalg.norm(tried.s / p.scale)) / 4
-                    continue
-                self.region.longest *= 2
-                return q
-            over = norm2(tried.s) == 0.0 or -tried.promised <= ask.eta(p.f) or self.region.size <= least
-            if over or (poor >= LOST and not p.sharp):
-                break
-        if p.sharp:
-            return None
-        if ask.d <= FEW:
-            self.model, self.region.radius = Model(ask.dense(p)), 0.01
-        else:
-            ask.measure_noise(p, self.rng, ask.ones)
-            self._check(ask.central(p))
-        return p
-
-    def _moved(self, p: Point, tried: Tried) -> Point:
-        """The point where a step leads, with its gradient."""
-        ask, before, s = self.ask, self.model.diagonal, tried.s
-        stale = ask.d > FEW and self.progress.stale(self.region.kept, self.steps)
-        q = Point(p.y + s, tried.f)
-        self.steps += 1
-        self.progress.add(p.f, norm2(s))
-        if stale or self.fine:
-            seen = ask.central(q)
-        else:
-            ask.forward(q, before)
-        self.offs.append(self.model.secant(s, q.g - p.g, ask.blur(q) + ask.blur(p)))
-        ask.doubt = min(max(self.off, 0.01), 1.0)
-        if stale:
-            self._agrees(seen, ANOTHER)
-        return q
-
-    def refined(self, p: Point) -> Point | None:
-        """A better point than p, where the run is stuck, or creeps, though p is steep; or None.
-
-        Queries: those of `polish`
-        """
-        if p.fitted or self.ask.d > MOST or p.steepness <= self.epsilon:
-            return None
-        found, p.fitted = polish(self.ask, p, self.rng, ENOUGH * self.epsilon), True
-        if found is None:
-            return None
-        q, self.model = found
-        self.region.radius = max(self.region.radius, 0.1)
-        return q
-
-    def creeps(self, p: Point) -> bool:
-        """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
-        return self.progress.creeps(p.f, self.epsilon, self.steps)
+        return min(self.contradiction, 10 * self.contradictions[-1]) if self.contradictions else 0.0
 
     def arrived(self, p: Point) -> bool:
         """Whether the gradient is small enough to ask for the certificate, or all noise."""
-        return p.steepness <= max(0.5 * self.epsilon, self.ask.blur(p))
+        return p.steepness <= max(DESCENT.arrived * self.gtol, self.differences.gradient_error(p))
+
+    def stagnates(self, p: Point) -> bool:
+        """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""
+        return self.progress.stagnates(p.f, self.gtol, self.steps)
+
+    def step(self, p: Point) -> Point | None:
+        """One step that descends, with its gradient; or p with a better gradient if there is none; or None.
+
+        Queries: d + 1 and a few; 2*d for a better gradient
+        """
+        differences, least = self.differences, 4 * epsilon(self.differences.x)
+        for failed in count():
+            step = self.region.attempt(differences, p, self.model)
+            if step.f < p.f and step.predicted < 0:
+                try:
+                    q = self._accepted(p, step)
+                except NonFiniteValue:  # f ends here
+                    self.region.longest = float(np.linalg.norm(step.s / p.scale)) / 4
+                    continue
+                self.region.longest *= 2
+                return q
+            over = -step.predicted <= differences.value_error(p.f) or self.region.size <= least
+            if norm2(step.s) == 0.0 or over or (failed >= DESCENT.failed_steps and not p.accurate):
+                break
+        return None if p.accurate else self._measured_again(p)
+
+    def _accepted(self, p: Point, step: Step) -> Point:
+        """The point where a step leads, with its gradient; the model with its secant."""
+        differences, diagonal = self.differences, self.model.diagonal
+        outdated = not differences.few and self.progress.outdated(self.region.ratios, self.steps)
+        q, seen = Point(p.y + step.s, step.f), diagonal
+        self.steps += 1
+        self.progress.add(p.f, norm2(step.s))
+        if outdated or self.noise > NoiseState.SMALL:
+            q, seen = differences.central(q)
+        else:
+            q = differences.forward(q, diagonal)
+        error = differences.gradient_error(q) + differences.gradient_error(p)
+        self.contradictions.append(self.model.secant(step.s, q.g - p.g, error))
+        differences.update_diagonal_error(self.contradiction)
+        if outdated:
+            self._agrees(seen, DESCENT.new_diagonal)
+        return q
+
+    def _measured_again(self, p: Point) -> Point:
+        """p with a central gradient, and the model that is seen there."""
+        if self.differences.few:
+            p, B = self.differences.dense(p)
+            self.model, self.region.radius = Model(DenseMatrix(B)), TRUST_REGION.after_failure
+            return p
+        self.differences.measure_noise(p, self.rng, self.differences.ones)
+        p, diagonal = self.differences.central(p)
+        self._check(diagonal)
+        return p
+
+    def refined(self, p: Point) -> tuple[Point, bool]:
+        """A better point than p, where the run is stuck or stagnates though p is steep, if there is one; and whether
+        there is. It is tried once a point, and where the budget has room for it.
+
+        Queries: those of `refine`
+        """
+        d = self.differences.d
+        if p.refined or d > REFINE.most or p.steepness <= self.gtol or self.differences.f.remaining < price(d):
+            return p, False
+        found = refine(self.differences, p, self.rng, REFINE.enough * self.gtol)
+        if found is None:
+            return replace(p, refined=True), False
+        q, self.model = found
+        self.region.at_least(TRUST_REGION.after_escape)
+        return q, True
+
+    def resume(self, p: Point, local: LocalModel, *, noisier: bool) -> Point:
+        """Go on from a point where a certificate was asked for too early, with the gradient that was measured there."""
+        if self.noise > NoiseState.SMALL:
+            self.noise = NoiseState.HIDES_CENTRAL
+        elif self.differences.gradient_error(p) > DESCENT.hidden * self.gtol:
+            self.noise = NoiseState.HIDES_FORWARD
+        q = p.measured(local)
+        if noisier:
+            q = replace(q, f=local.f0)
+            if not self._check(local.diagonal.value):  # of a new model: measured again if no step descends
+                q = replace(q, kind=GradientKind.FORWARD)
+        self.region.at_least(TRUST_REGION.after_failure)
+        return q
+
+    def _check(self, diagonal: Vector) -> bool:
+        """Whether a model that led nowhere agrees with the diagonal that was seen; if not, the next steps are short."""
+        right = self._agrees(diagonal)
+        short = TRUST_REGION.after_failure
+        self.region.radius = max(self.region.radius, short) if right else short
+        return right
+
+    def _agrees(self, diagonal: Vector, least: float = 0.0) -> bool:
+        """Whether the model agrees with the diagonal that was seen; else a new, convex one takes its place."""
+        if not self.model.misses(diagonal, self.differences.curvtol, least):
+            return True
+        self.model = diagonal_model(np.maximum(np.abs(diagonal), self.differences.curvtol))
+        return False
