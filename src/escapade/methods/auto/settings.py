@@ -1,4 +1,4 @@
-"""The tuned numbers of this room. `python benchmarks/numbers.py` lists them."""
+"""The tuned numbers of this room. `python benchmarks/tuned_numbers.py` lists them."""
 
 from __future__ import annotations
 
