@@ -1,6 +1,6 @@
 """Tuned numbers: each is a field of a frozen settings class, with its unit, its reason and where it comes from.
 
-`python benchmarks/numbers.py` lists them all.
+`python benchmarks/tuned_numbers.py` lists them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def number(value: Any, unit: str, reason: str, origin: str) -> Any:
 
 @dataclass(frozen=True)
 class Number:
-    """One tuned number, as `benchmarks/numbers.py` lists it."""
+    """One tuned number, as `benchmarks/tuned_numbers.py` lists it."""
 
     name: str
     value: Any

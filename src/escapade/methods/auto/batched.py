@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,127 +20,123 @@ from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .certify import CertificateSearch, learn_products
-from .differences import Differences, assembled
+from .dense import DenseMatrix
+from .differences import Differences, hessian_of, with_central
 from .limited_memory import diagonal_model
 from .model import Model
 from .point import Point
+from .settings import BATCHED
 
-WIDE = 300
-"""Up to this dimension a round asks for all second differences; beyond, for the gradient, and SR1 keeps the model."""
-
-RADII = (1.0, 0.25, 4.0, 0.0625, 16.0)
-"""The trust regions tried at once, the first of them the one believed in."""
-
-LENGTHS = tuple(4.0**k for k in range(-6, 3))
-"""Steps along a direction of negative curvature, on both sides, in units of the scale of x."""
-
-POLISH = 2
-"""Steps that may be spent on a gradient that is within the tolerance already."""
-
-TRIES = 8
-"""Certificates that may be asked for."""
+Reader = Callable[[Vector, Model, Point | None], tuple[Point, Model]]
 
 
 @dataclass
-class Abreast:
-    """The state of one run."""
+class BatchedNewton:
+    """One run."""
 
-    ask: Differences
-    epsilon: float
-    examiner: CertificateSearch
-    bottom: float
+    differences: Differences
+    gtol: float
+    certificates: CertificateSearch
+    least: float
+    """A function that falls below this has no bottom."""
     radius: float = 1.0
-    polished: int = 0
+    extra_steps: int = 0
+    """Steps spent on a gradient within the tolerance."""
 
-    def go(self, p: Point) -> Iterates:
+    def run(self, p: Point) -> Iterates:
         """From the start to an ending."""
-        model = self._look(p, diagonal_model(np.ones(self.ask.d)))
+        p, model = self._measured(p, diagonal_model(self.differences.ones))
+        threshold = -0.5 * self.differences.curvtol
         stuck = False
         while True:
             low, v = model.lowest()
             if stuck or self._arrived(p, low):
-                here = self.examiner.measure(p)
-                finding, products = self.examiner.search(here, model, 0.0, trusted=True)
+                local = self.certificates.measure(p)
+                finding, products = self.certificates.search(local, model, 0.0, trusted=True)
                 model = learn_products(model, products)
-                if finding.direction is None or self.examiner.attempts >= TRIES:
-                    return Ending.of(finding, Evidence(local=here, newton=model.newton))
+                if finding.direction is None or self.certificates.attempts >= BATCHED.certificates:
+                    return Ending.of(finding, Evidence(local=local, newton=model.newton))
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False
-            q, known = self._round(p, model, v if low <= -0.5 * self.ask.curvtol else None)
+            q, known = self._round(p, model, v if low <= threshold else None)
             if q is None:
                 self.radius /= 64
                 stuck = self.radius < 1e-10
                 continue
-            if q.f < self.bottom:
-                yield Iterate(self.ask.array(q.y), Move.DESCENT, q.f)
+            if q.f < self.least:
+                yield Iterate(self.differences.array(q.y), Move.DESCENT, q.f)
                 return Ending(Stop.UNBOUNDED)
-            moved = Move.ESCAPE if low <= -0.5 * self.ask.curvtol else Move.DESCENT
-            model = known or self._look(q, model, p)
-            p = q
-            yield Iterate(self.ask.array(p.y), moved, p.f, p.steepness)
+            moved = Move.ESCAPE if low <= threshold else Move.DESCENT
+            if known is None:
+                q, known = self._measured(q, model, p)
+            p, model = q, known
+            yield Iterate(self.differences.array(p.y), moved, p.f, p.steepness)
 
     def _arrived(self, p: Point, low: float) -> bool:
-        """Whether the gradient is small, the model curves up, and Newton's method has had its last word."""
-        size = p.steepness
-        if low <= -0.5 * self.ask.curvtol or size > max(0.5 * self.epsilon, self.ask.blur(p)):
+        """Whether the gradient is small, the model curves up, and no further step is worth it."""
+        size, differences = p.steepness, self.differences
+        if low <= -0.5 * differences.curvtol or size > max(0.5 * self.gtol, differences.gradient_error(p)):
             return False
-        self.polished += 1
-        return self.polished > POLISH or size <= 0.1 * max(low, 0.0) * float(np.min(self.ask.long(p)))
-
-    # One round
+        self.extra_steps += 1
+        near = size <= 0.1 * max(low, 0.0) * float(np.min(differences.second_steps(p)))
+        return near or self.extra_steps > BATCHED.extra_steps
 
     def _round(self, p: Point, model: Model, v: Vector | None) -> tuple[Point | None, Model | None]:
         """The best of several steps, or None; and the model there, if it is the one believed in.
 
-        Queries: 5, 18 more where the model curves down, and those of `_look`
+        Queries: 5, 18 more where the model curves down, and those of `_measured`
         """
-        ask = self.ask
-        steps = [model.step(p.g, self.radius * r, p.scale) for r in RADII]
+        differences = self.differences
+        steps = [model.step(p.g, self.radius * r, p.scale) for r in BATCHED.radii]
         if v is not None:
             reach = float(np.linalg.norm(p.scale * v))
-            steps += [sign * t * reach * v for t in LENGTHS for sign in (1.0, -1.0)]
-        places = [ask.host(p.y + s) for s in steps]
+            steps += [sign * t * reach * v for t in BATCHED.lengths for sign in (1.0, -1.0)]
+        places = [differences.host(p.y + s) for s in steps]
         believed = Point(places[0], p.f)
-        rest = points(ask.array(np.stack(places[1:])))
+        rest = points(differences.array(np.stack(places[1:])))
+        known: Model | None = None
         try:
-            stencil, read = self._stencil(believed)
-            values = ask.f.tagged("line search")(rest + stencil)
-            believed.f = float(values[rest.size])
-            trials, known = [believed.f, *map(float, values[: rest.size])], read(values[rest.size :], model, p)
+            stencil, read = self._stencil(believed, rest.size)
+            values = differences.f.tagged("line search")(rest + stencil)
+            trials = [float(values[rest.size]), *map(float, values[: rest.size])]
+            if trials[0] <= min(trials[1:]):
+                believed, known = read(values[rest.size :], model, p)
         except NonFiniteValue:  # f ends somewhere here: one by one
-            trials, known = [ask.value(y) for y in places], None
+            trials = [differences.value(y) for y in places]
         best = int(np.argmin(trials))
         length = float(np.linalg.norm((places[best] - p.y) / p.scale))
         if not trials[best] < p.f or length == 0.0:  # noise alone is lower where x cannot move
             return None, None
         if best or length > 0.9 * self.radius:
             self.radius = 2 * length
-        return (believed, known) if best == 0 else (Point(places[best], trials[best]), None)
+        return (believed, known) if best == 0 and known is not None else (Point(places[best], trials[best]), None)
 
-    def _look(self, p: Point, model: Model, before: Point | None = None) -> Model:
-        """The gradient and the model at p.
+    def _measured(self, p: Point, model: Model, before: Point | None = None) -> tuple[Point, Model]:
+        """The point with its gradient, and the model there.
 
-        Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables
+        Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables or where the budget has no room for more
         """
-        stencil, read = self._stencil(p)
-        return read(self.ask.f.tagged("descent")(stencil), model, before)
+        stencil, read = self._stencil(p, 0)
+        return read(self.differences.f.tagged("descent")(stencil), model, before)
 
-    def _stencil(self, p: Point) -> tuple[Stencil, Callable[[Vector, Model, Point | None], Model]]:
-        """The differences around p, and how to read their values."""
-        ask, d = self.ask, self.ask.d
-        x, h = ask.array(p.y), ask.long(p)
-        stencil = point(x) + central(x, ask.array(h))
-        if d <= WIDE:
-            stencil = stencil + pairs(x, ask.array(h), 1.0)
+    def _stencil(self, p: Point, more: int) -> tuple[Stencil, Reader]:
+        """The differences around p, and how to read their values; `more` queries are asked with them."""
+        differences, d = self.differences, self.differences.d
+        x, h = differences.array(p.y), differences.second_steps(p)
+        stencil = point(x) + central(x, differences.array(h))
+        price = more + stencil.size + d * (d - 1) // 2
+        dense = d <= BATCHED.dense and price <= differences.f.remaining
+        if dense:
+            stencil = stencil + pairs(x, differences.array(h), 1.0)
 
-        def read(values: Vector, model: Model, before: Point | None) -> Model:
-            p.f, plus, minus = float(values[0]), values[1 : d + 1], values[d + 1 : 2 * d + 1]
-            p.h, p.g, p.sharp, p.loose = h, (plus - minus) / (2 * h), True, False
-            diagonal = (plus + minus - 2 * p.f) / h**2
-            if d <= WIDE:
-                return Model(assembled(values[2 * d + 1 :], plus, p.f, diagonal, h))
+        def read(values: Vector, model: Model, before: Point | None) -> tuple[Point, Model]:
+            plus, minus = values[1 : d + 1], values[d + 1 : 2 * d + 1]
+            q, diagonal = with_central(replace(p, f=float(values[0])), h, plus, minus)
+            if dense:
+                return q, Model(DenseMatrix(hessian_of(values[2 * d + 1 :], plus, q.f, diagonal, h)))
             if before is None:
-                return diagonal_model(diagonal)
-            model.secant(p.y - before.y, p.g - before.g, ask.blur(p) + ask.blur(before))
-            return model
+                return q, diagonal_model(diagonal)
+            error = differences.gradient_error(q) + differences.gradient_error(before)
+            model.secant(q.y - before.y, q.g - before.g, error)
+            return q, model
 
         return stencil, read

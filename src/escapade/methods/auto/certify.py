@@ -19,19 +19,11 @@ from ...derivatives.measure import LocalModel, measure
 from ...derivatives.preconditioner import MatrixPreconditioner, Preconditioner
 from ...derivatives.products import Product
 from ...errors import BudgetExhausted
+from .dense import DenseMatrix
 from .differences import Differences
-from .limited_memory import Limited
 from .model import Model
 from .point import Point
-
-ALIKE = 0.02
-"""A model whose eigenvalues differ by less than this, on average, is no better than a multiple of the identity."""
-
-MUCH = 2.0
-"""A factor by which the sum of the eigenvalues of a model may be wrong."""
-
-WIDE = 0.5
-"""Eigenvalues that differ by more than this, on average, are far apart."""
+from .settings import PRECONDITIONER
 
 
 @dataclass
@@ -48,9 +40,14 @@ class CertificateSearch:
 
     def measure(self, p: Point) -> LocalModel:
         """f around p."""
-        ask = self.differences
+        differences = self.differences
         return measure(
-            ask.f, ask.array(p.y), curvtol=ask.curvtol, gtol=self.epsilon, noise=self.noise, rng=self.rng
+            differences.f,
+            differences.array(p.y),
+            curvtol=differences.curvtol,
+            gtol=self.epsilon,
+            noise=self.noise,
+            rng=self.rng,
         )
 
     def search(
@@ -95,11 +92,12 @@ def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, d
     eigenvalues far apart the diagonal may be wrong by a common factor: its form is right.
     """
     spread, same = model.spread(delta), diagonal
-    if not isinstance(model, Limited) and (total := float(diagonal.sum())) > 0:
+    if isinstance(model.B, DenseMatrix) and (total := float(diagonal.sum())) > 0:
+        most = PRECONDITIONER.factor
         factor = float(model.diagonal.sum()) / total
-        same = diagonal * factor if spread > WIDE and 1 / MUCH < factor < MUCH else diagonal
-    if spread < ALIKE or contradiction > 2 * spread or model.misses(same, delta):
+        same = diagonal * factor if spread > PRECONDITIONER.apart and 1 / most < factor < most else diagonal
+    if spread < PRECONDITIONER.alike or contradiction > 2 * spread or model.misses(same, delta):
         return diagonal_preconditioner(diagonal, delta)
-    shape: Any = model.shape(delta, LANCZOS.flattest)
-    return MatrixPreconditioner(shape)
+    root: Any = model.inverse_root(delta, LANCZOS.flattest)
+    return MatrixPreconditioner(root)
 

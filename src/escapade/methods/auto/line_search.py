@@ -1,4 +1,4 @@
-"""The escape part: along a direction of negative curvature, a line search that ends at the bottom of the valley."""
+"""The line search along a direction of negative curvature, to the bottom of the valley."""
 
 from __future__ import annotations
 
@@ -11,90 +11,88 @@ import numpy as np
 from ..._array import Vector
 from .differences import Differences
 from .point import Point
-
-HALVINGS = 40
-FITS = 8
-
-FAR = 1e10
-"""A fall that goes on over this many times the scale of x has no bottom."""
+from .settings import LINE_SEARCH
 
 
-@dataclass
+@dataclass(frozen=True)
 class Line:
-    """What a line search learnt: how far it went, the value and the curvature (or NaN) there, and whether it ended."""
+    """What a line search found: the unit direction, how far it went, the value and the curvature (or NaN) there."""
 
+    v: Vector
     t: float
     f: float
     curvature: float = math.nan
-    bottomless: bool = False
+    unbounded: bool = False
+    """Whether f fell as far as the search went."""
 
 
-def leave(ask: Differences, p: Point, v: Vector, guess: float, gtol: float, *, compare: bool) -> Line:
-    """Search along v; or, with v reversed in place, along the other side: where f falls there alone, or, if the two
-    are to be compared, is lower there.
+def leave(differences: Differences, p: Point, v: Vector, guess: float, gtol: float, *, compare: bool) -> Line:
+    """Search along v or -v: where f falls on one side alone, or, if the two are to be compared, is lower there.
 
     Queries: those of `search`, 1 to compare, and as many again where f does not fall along v
     """
     seen = {0.0: p.f}
     if compare:
-        ahead, behind = ask.value(p.y + guess * v, "escape"), ask.value(p.y - guess * v, "escape")
-        v *= -1 if behind < ahead else 1
+        ahead, behind = differences.value(p.y + guess * v, "escape"), differences.value(p.y - guess * v, "escape")
+        v = -v if behind < ahead else v
         seen[guess] = min(ahead, behind)
-    line = search(ask, p, v, guess, gtol, seen)
-    if line.t > 0.0:
-        return line
-    v *= -1
-    return search(ask, p, v, guess, gtol, {0.0: p.f})
+    line = search(differences, p, v, guess, gtol, seen)
+    return line if line.t > 0.0 else search(differences, p, -v, guess, gtol, {0.0: p.f})
 
 
-def search(ask: Differences, p: Point, v: Vector, guess: float, gtol: float, seen: dict[float, float]) -> Line:
+def search(
+    differences: Differences, p: Point, v: Vector, guess: float, gtol: float, known: dict[float, float]
+) -> Line:
     """Go along v from p, from `guess` on: shorter while f does not fall, further while it falls faster; then parabolas,
-    until the slope is small beside `gtol`. `seen` are values that are known, by how far along v they lie.
+    until the slope is small beside `gtol`. `known` are values along v, by how far from p they lie.
 
     Queries: 2 or more for the bracket, at most 8 for the parabolas
     """
+    seen = dict(known)
+
     def at(t: float) -> float:
         if t not in seen:
-            seen[t] = ask.value(p.y + t * v, "escape")
+            seen[t] = differences.value(p.y + t * v, "escape")
         return seen[t]
 
     t = guess
-    for _ in range(HALVINGS):
+    for _ in range(LINE_SEARCH.shorten):
         if at(t) < p.f:
             break
         t /= 4
     if at(t) >= p.f:
-        return Line(0.0, p.f)
-    limit = FAR * float(np.linalg.norm(p.scale * v))
-    growth = 1.4
+        return Line(v, 0.0, p.f)
+    limit = LINE_SEARCH.far * float(np.linalg.norm(p.scale * v))
+    growth, later = LINE_SEARCH.grow
     while at(growth * t) < at(t):
-        t, growth = growth * t, 2.0
+        t, growth = growth * t, later
         if t > limit:
-            return Line(t, at(t), bottomless=True)
-    return _bottom(at, seen, t, gtol)
+            return Line(v, t, at(t), unbounded=True)
+    curvature = _parabolas(at, seen, t, gtol)
+    best = min(seen, key=seen.__getitem__)
+    return Line(v, best, seen[best], curvature)
 
 
-def _bottom(at: Callable[[float], float], seen: dict[float, float], t: float, gtol: float) -> Line:
-    """Parabolas through the best point and its neighbours, until one foresees the value at its own bottom."""
+def _parabolas(at: Callable[[float], float], seen: dict[float, float], t: float, gtol: float) -> float:
+    """Evaluate at the lowest points of parabolas, until one predicts its value; the curvature of the last."""
     if not any(0 < s < t for s in seen):
-        at(0.7 * t)
+        at(LINE_SEARCH.inner * t)
     curvature = math.nan
-    for _ in range(FITS):
+    for _ in range(LINE_SEARCH.parabolas):
         best = min(seen, key=seen.__getitem__)
         left, right = max((s for s in seen if s < best), default=best), min((s for s in seen if s > best), default=best)
         lowest = sorted(sorted(seen, key=seen.__getitem__)[:3])  # they close in faster than a bracket does
-        s, foreseen, bend = _through(seen, lowest)
+        s, predicted, bend = _through(seen, lowest)
         if not left < s < right:
-            s, foreseen, bend = _through(seen, [left, best, right])
+            s, predicted, bend = _through(seen, [left, best, right])
         if not left < s < right:
             break
-        curvature, before, drop = bend, seen[best], seen[0.0] - seen[best]
-        if before - foreseen <= 1e-12 * drop or abs(s - best) * bend <= 0.1 * gtol:
+        curvature, before, least = bend, seen[best], LINE_SEARCH.flat * (seen[0.0] - seen[best])
+        if before - predicted <= least or abs(s - best) * bend <= LINE_SEARCH.slope * gtol:
             break
-        if at(s) < before and abs(seen[s] - foreseen) <= 1e-12 * drop:
+        if at(s) < before and abs(seen[s] - predicted) <= least:
             break
-    best = min(seen, key=seen.__getitem__)
-    return Line(best, seen[best], curvature)
+    return curvature
 
 
 def _through(seen: dict[float, float], where: list[float]) -> tuple[float, float, float]:

@@ -1,9 +1,18 @@
-"""`method="auto"`: a trust region on an SR1 model, and a curvature finder wherever the gradient is small."""
+"""`method="auto"`: a trust region on an SR1 model, and a curvature finder wherever the gradient is small.
+
+A run is a state machine (`Phase`). START measures the start. DESCEND takes steps of the trust region. PROBE looks for a
+direction down with a few products, where little is left to gain. ESCAPE leaves a saddle along a direction down. POLL
+looks at the coordinates where an escape ended, or at the start. REFINE
+measures a point that descent cannot improve on better steps. CERTIFY asks for the certificate, and ends the run or
+sends it back. `_Run.select` chooses between DESCEND, PROBE, REFINE and CERTIFY.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,39 +25,19 @@ from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .batched import Abreast
+from .batched import BatchedNewton
 from .certify import CertificateSearch, learn_products
-from .descent import Descent
-from .differences import FEW, Differences
+from .dense import DenseMatrix
+from .descent import Descent, NoiseState
+from .differences import Differences
 from .limited_memory import diagonal_model
 from .line_search import Line, leave
 from .model import Model
-from .point import Point
+from .point import GradientKind, Point
 from .poll import poll
-from .probe import AGREED, mend, probe
+from .probe import probe
 from .quadratic import lowest_scaled
-
-NEAR = 1e-3
-"""A Newton step that would gain less than this share of what was gained since the last look at curvature can wait."""
-
-LATE = 2
-"""So many steps after an escape the secants have tried the model enough, unless the run has come a long way since."""
-
-PROBES = (12, 1)
-"""Products that may be spent on a model that keeps being contradicted: at the start, and later."""
-
-RESTARTS = 3
-"""Times a run goes on after a certificate was asked for too early."""
-
-FUTILE = 4
-"""Directions that may lead nowhere before a run gives up."""
-
-FAINT = (1e-4, 1e-6)
-"""A start is left along a direction that curves down by the first, relatively, if the second is all that a Newton step
-would gain."""
-
-VAST = 1e25
-"""A function that falls below minus this many times its value at the start has no bottom."""
+from .settings import METHOD, PROBE, TRUST_REGION
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -76,177 +65,245 @@ class Auto:
     certifies: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        ask = Differences(f, x, self.delta)
-        examiner = CertificateSearch(ask, self.epsilon, self.failure, self.noise, rng)
-        p = self._start(ask, to_numpy(x).astype(np.float64), rng)
-        bottom = -VAST * (1 + abs(p.f))
+        differences = Differences(f, x, self.delta)
+        certificates = CertificateSearch(differences, self.epsilon, self.failure, self.noise, rng)
+        p = self._start(differences, to_numpy(x).astype(np.float64), rng)
+        least = -METHOD.unbounded * (1 + abs(p.f))
         if self.prefer == "rounds":
-            return (yield from Abreast(ask, self.epsilon, examiner, bottom).go(p))
-        return (yield from _Run(self, ask, rng, Descent(ask, self.epsilon, rng), examiner, bottom).go(p))
+            return (yield from BatchedNewton(differences, self.epsilon, certificates, least).run(p))
+        descent = Descent(differences, self.epsilon, rng)
+        return (yield from _Run(self.epsilon, differences, rng, descent, certificates, least).run(p))
 
-    def _start(self, ask: Differences, y: Vector, rng: np.random.Generator) -> Point:
-        p = Point(y, ask.f.tagged("descent").value(ask.array(y)))
+    def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
+        p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
         if self.noise == "auto":
-            ask.measure_noise(p, rng, np.ones(ask.d))
+            differences.measure_noise(p, rng, differences.ones)
         elif self.noise is not None:
-            ask.level = float(self.noise)
-        ask.heard = ask.eta(p.f)
+            differences.noise = float(self.noise)
         return p
+
+
+class Phase(Enum):
+    """What a run does next."""
+
+    START = auto()
+    DESCEND = auto()
+    PROBE = auto()
+    ESCAPE = auto()
+    POLL = auto()
+    REFINE = auto()
+    CERTIFY = auto()
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run is, and what it does next; or its ending."""
+
+    phase: Phase
+    p: Point
+    direction: Vector | None = None
+    """A direction of negative curvature, to escape along."""
+    stuck: bool = False
+    """Whether no step descends from p."""
+    moved: Move | None = None
+    """What led to p, if p is a new iterate."""
+    ending: Ending | None = None
 
 
 @dataclass
 class _Run:
-    """The state of one run."""
+    """One run: its parts, and what it remembers about curvature and escapes."""
 
-    settings: Auto
-    ask: Differences
+    gtol: float
+    differences: Differences
     rng: np.random.Generator
     descent: Descent
-    examiner: CertificateSearch
-    bottom: float
+    certificates: CertificateSearch
+    least: float
+    """A function that falls below this has no bottom."""
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
     """The coordinate it went along, where it was one."""
-    mark: float = math.inf
+    looked_at: float = math.inf
     """The value where curvature was last looked at; before that, infinity."""
-    drop: float = 0.0
+    largest_drop: float = 0.0
     """The most that was gained between two such looks."""
     landed: float = -math.inf
     """The value where the last escape, or the last probe, left the run."""
-    suspect: bool = True
-    """Whether the model has not been tried since the last escape."""
+    tested: bool = False
+    """Whether the model was compared with second differences since the last escape."""
     escapes: int = 0
     restarts: int = 0
     futile: int = 0
+    """Directions that led nowhere."""
 
-    def go(self, p: Point) -> Iterates:
+    def run(self, p: Point) -> Iterates:
         """From the start to an ending."""
-        ask, descent, stuck = self.ask, self.descent, False
-        v = self._first_look(p)
+        phases: dict[Phase, Callable[[State], State]] = {
+            Phase.START: self.start,
+            Phase.DESCEND: self.descend,
+            Phase.PROBE: self.probe,
+            Phase.ESCAPE: self.escape,
+            Phase.POLL: self.poll,
+            Phase.REFINE: self.refine,
+            Phase.CERTIFY: self.certify,
+        }
+        state = State(Phase.START, p)
         while True:
-            if v is not None:
-                line = self._leave(p, v)
-                p = Point(ask.host(p.y + line.t * v), line.f)
-                if self.futile > FUTILE:
-                    return Ending(Stop.UNDECIDED)
-                yield Iterate(ask.array(p.y), Move.ESCAPE, p.f)
-                if line.bottomless:
-                    return Ending(Stop.UNBOUNDED)
-                v = self._look_around(p, descent.model.diagonal)
-                continue
-            if self._worth_a_probe(p):
-                v = self._probe(p)
-            if v is None and (stuck or descent.creeps(p)) and (q := descent.refined(p)) is not None:
-                p, stuck = q, False
-                yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
-                continue
-            if v is None and (stuck or descent.arrived(p)):
-                ending, v = self._certify(p)
-                stuck = v is None and descent.blind
-                if ending is not None:
-                    return ending
-            elif v is None:
-                q = descent(p)
-                stuck, p = q is None, q or p
-                if p.f < self.bottom:
-                    return Ending(Stop.UNBOUNDED)
-                if not stuck:
-                    yield Iterate(ask.array(p.y), Move.DESCENT, p.f, p.steepness)
+            state = phases[state.phase](state)
+            if state.moved is not None:
+                slope = None if state.moved is Move.ESCAPE else state.p.steepness
+                yield Iterate(self.differences.array(state.p.y), state.moved, state.p.f, slope)
+            if state.ending is not None:
+                return state.ending
 
-    # Escape
+    # Phases: each returns the next state
+
+    def select(self, p: Point, *, stuck: bool = False, probed: bool = False, moved: Move | None = None) -> State:
+        """The next phase of a run that knows no direction down."""
+        if not probed and self._worth_a_probe(p):  # little is left to gain, and curvature was not looked at lately
+            return State(Phase.PROBE, p, stuck=stuck, moved=moved)
+        if stuck or self.descent.stagnates(p):  # better differences may show a way on
+            return State(Phase.REFINE, p, stuck=stuck, moved=moved)
+        if self.descent.arrived(p):  # the gradient is small
+            return State(Phase.CERTIFY, p, moved=moved)
+        return State(Phase.DESCEND, p, moved=moved)
+
+    def start(self, state: State) -> State:
+        """All second differences where these are few; else a poll."""
+        if not self.differences.few:
+            return self._polled(state.p, None)
+        p, B = self.differences.dense(state.p)
+        self.descent.model = Model(DenseMatrix(B))
+        low, v = lowest_scaled(B)
+        if p.steepness <= self.gtol and low < 0 and self._curves_down(p, v, norm2(p.h * v)):  # a saddle
+            return State(Phase.ESCAPE, p, v)
+        return self.select(p)
+
+    def descend(self, state: State) -> State:
+        """One step of the trust region."""
+        q = self.descent.step(state.p)
+        if q is None:  # nothing descends
+            return self.select(state.p, stuck=True)
+        if q.f < self.least:
+            return State(Phase.DESCEND, q, ending=Ending(Stop.UNBOUNDED))
+        return self.select(q, moved=Move.DESCENT)
+
+    def probe(self, state: State) -> State:
+        """A few products where the model may hide a direction down."""
+        p, first = state.p, not math.isfinite(self.looked_at)
+        self.largest_drop = 0.0 if first else max(self.largest_drop, self.looked_at - p.f)
+        self.tested, self.looked_at, self.landed = True, p.f, p.f
+        v = self._probed(p, METHOD.probes[0 if first else 1])
+        if v is not None:  # a saddle
+            return State(Phase.ESCAPE, p, v)
+        return self.select(p, stuck=state.stuck, probed=True)
+
+    def refine(self, state: State) -> State:
+        """Newton steps on better differences."""
+        p, better = self.descent.refined(state.p)
+        if better:
+            return self.select(p, moved=Move.DESCENT)
+        if state.stuck or self.descent.arrived(p):  # nothing else descends
+            return State(Phase.CERTIFY, p, stuck=state.stuck)
+        return State(Phase.DESCEND, p)
+
+    def escape(self, state: State) -> State:
+        """Go along the direction, and poll the point where that ends."""
+        assert state.direction is not None
+        line = self._leave(state.p, state.direction)
+        p = Point(self.differences.host(state.p.y + line.t * line.v), line.f)
+        if self.futile > METHOD.futile:
+            return State(Phase.ESCAPE, p, ending=Ending(Stop.UNDECIDED))
+        if line.unbounded:
+            return State(Phase.ESCAPE, p, moved=Move.ESCAPE, ending=Ending(Stop.UNBOUNDED))
+        return State(Phase.POLL, p, moved=Move.ESCAPE)
+
+    def certify(self, state: State) -> State:
+        """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
+        p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
+        local = self.certificates.measure(p)
+        early = self._too_early(p, local)
+        if early is not None:  # the gradient is larger, or noise is, than was assumed
+            return self.select(early, stuck=self.descent.noise is NoiseState.HIDES_CENTRAL)
+        if local.gradient_norm.lower > self.gtol:  # a few products may show a way on
+            p = p.measured(local)
+            v = self._probed(p, METHOD.probes[0])
+            if v is None:
+                return State(Phase.CERTIFY, p, ending=Ending.of(rules.undecided(STEEP), Evidence(local=local)))
+            return State(Phase.ESCAPE, p, v)
+        model = self.descent.model
+        finding, products = self.certificates.search(local, model, self.descent.settled, trusted=trusted)
+        self.descent.model = learn_products(model, products)
+        if finding.direction is None:
+            return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))
+        return State(Phase.ESCAPE, p, to_numpy(finding.direction).astype(np.float64))
+
+    # Escapes
 
     def _leave(self, p: Point, v: Vector) -> Line:
         """Go along v or -v, whichever does not rise, or the first time leads lower, to the bottom of the valley."""
-        if p.known and float(p.g @ v) > 0:
-            v *= -1
+        if p.kind is not GradientKind.NONE and float(p.g @ v) > 0:
+            v = -v
         guess = self.length or 0.5 * float(np.linalg.norm(p.scale * v))
-        line = leave(self.ask, p, v, guess, self.settings.epsilon, compare=self.escapes == 0)
+        line = leave(self.differences, p, v, guess, self.gtol, compare=self.escapes == 0)
         self.futile += line.t == 0.0
         self.escapes += 1
-        self.length, self.mark, self.landed, self.suspect = line.t, p.f, line.f, True
-        self.drop = max(self.drop, p.f - line.f)
-        self.descent.steps = self.descent.polished = 0
+        self.length, self.looked_at, self.landed, self.tested = line.t, p.f, line.f, False
+        self.largest_drop = max(self.largest_drop, p.f - line.f)
+        self.descent.steps = 0
         self.descent.model.along(v, line.curvature)
         return line
 
-    def _first_look(self, p: Point) -> Vector | None:
-        """The start: all second differences where these are few; else a poll."""
-        ask, descent = self.ask, self.descent
-        if ask.d > FEW:
-            return self._look_around(p, None)
-        descent.model = Model(ask.dense(p))
-        low, v = lowest_scaled(descent.model.B)
-        if low > -FAINT[0] or descent.model.gain(p.g) > FAINT[1] * (1 + abs(p.f)):
-            return None
-        return v if ask.curvature(p, v, norm2(p.h * v))[0] <= -0.5 * ask.curvtol else None
+    def poll(self, state: State) -> State:
+        """Poll the coordinates of the point where an escape ended."""
+        return self._polled(state.p, self.descent.model.diagonal)
 
-    def _look_around(self, p: Point, diagonal: Vector | None) -> Vector | None:
-        """Poll the coordinates of a point that may be stationary; the first that curves down, if one does."""
-        descent, gtol = self.descent, self.settings.epsilon
-        seen = poll(self.ask, p, diagonal, self.axis + 1, gtol)
+    def _polled(self, p: Point, diagonal: Vector | None) -> State:
+        """Poll the coordinates of a point that may be stationary: escape along the first that curves down, if any."""
+        seen = poll(self.differences, p, diagonal, self.axis + 1, self.gtol)
         if diagonal is None:
-            descent.model = diagonal_model(seen.diagonal)
-        was, self.axis = self.axis, seen.axis
-        if seen.axis >= 0:
-            way: Vector = np.eye(1, self.ask.d, seen.axis)[0]
-            return way
-        if seen.calm:
-            descent.model.shift(seen.diagonal - descent.model.diagonal)
-        if seen.stationary and (seen.off <= AGREED or (seen.calm and was >= 0)):  # the model has been tried
-            self.suspect, self.mark = False, min(self.mark, p.f)
-        descent.region.radius = max(descent.region.radius, 0.1)
-        return None
+            self.descent.model = diagonal_model(seen.diagonal)
+        self.axis = seen.axis
+        if seen.axis >= 0:  # a saddle
+            return State(Phase.ESCAPE, seen.point, np.eye(1, self.differences.d, seen.axis)[0])
+        if seen.stationary and seen.contradiction <= PROBE.agreed:
+            self.tested, self.looked_at = True, min(self.looked_at, p.f)
+        self.descent.region.at_least(TRUST_REGION.after_escape)
+        return self.select(seen.point)
 
     # Curvature
+
+    def _curves_down(self, p: Point, v: Vector, t: float) -> bool:
+        return self.differences.curvature(p, v, t) <= -0.5 * self.differences.curvtol
+
+    def _probed(self, p: Point, most: int) -> Vector | None:
+        return probe(self.differences, self.descent.model, p, self.rng, min(self.differences.d, most))
 
     def _worth_a_probe(self, p: Point) -> bool:
         """Whether little is left to gain by descent, beside what was gained since curvature was last looked at."""
         if self.escapes == 1:  # most runs leave one saddle: the certificate will see whether this is another
             return False
-        if self.descent.steps > LATE and self.landed - p.f < 0.5 * self.drop:
+        if self.descent.steps > METHOD.probe_steps and self.landed - p.f < METHOD.far * self.largest_drop:
             return False
-        if p.steepness <= self.settings.epsilon:
-            return self.suspect
-        fall = self.mark - p.f
-        return math.isfinite(fall) and fall >= 1e-3 * self.drop and self.descent.model.gain(p.g) <= NEAR * fall
+        if p.steepness <= self.gtol:
+            return not self.tested
+        fall = self.looked_at - p.f
+        if not math.isfinite(fall) or fall < METHOD.probe_gain * self.largest_drop:
+            return False
+        return self.descent.model.gain(p.g) <= METHOD.probe_gain * fall
 
-    def _probe(self, p: Point) -> Vector | None:
-        first = not math.isfinite(self.mark)
-        self.drop = 0.0 if first else max(self.drop, self.mark - p.f)
-        self.suspect, self.mark, self.landed = False, p.f, p.f
-        return probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0 if first else 1]))
+    def _too_early(self, p: Point, local: LocalModel) -> Point | None:
+        """The point to go on from, where the gradient is not small after all, or the noise larger than was assumed.
 
-    def _certify(self, p: Point) -> tuple[Ending | None, Vector | None]:
-        """Ask for the certificate of p: an ending, or a direction, or neither if p is not the place for one yet."""
-        if self.descent.offs:
-            mend(self.ask, self.descent.model, p)
-        trusted = not self.suspect and self.descent.off < AGREED
-        here = self.examiner.measure(p)
-        if self._too_early(p, here):
-            return None, None
-        if here.gradient_norm.lower > self.settings.epsilon:  # a few products may show a way on
-            p.learn(here)
-            v = probe(self.ask, self.descent.model, p, self.rng, min(self.ask.d, PROBES[0]))
-            return (Ending.of(rules.undecided(STEEP), Evidence(local=here)) if v is None else None), v
-        model = self.descent.model
-        finding, products = self.examiner.search(here, model, self.descent.settled, trusted=trusted)
-        self.descent.model = learn_products(model, products)
-        if finding.direction is None:
-            return Ending.of(finding, Evidence(local=here, newton=model.newton)), None
-        return None, to_numpy(finding.direction).astype(np.float64)
-
-    def _too_early(self, p: Point, here: LocalModel) -> bool:
-        """Whether the gradient is not small after all, or the noise larger than was thought.
-
-        Then the run goes on from what was learnt, a few times at most. A polished point knows its noise.
+        A few times at most. A refined point knows its noise.
         """
-        g, error, epsilon = here.gradient.value, here.gradient.error, self.settings.epsilon
-        size = norm2(g)
-        noisier = not p.fitted and self.ask.hears(here.noise, p.f) and size + error > epsilon
-        large = size - error > epsilon or (size + error > epsilon and size > 2 * error)
-        if self.restarts >= RESTARTS or not (noisier or large):
-            return False
+        size, error = norm2(local.gradient.value), local.gradient.error
+        uncertain = size + error > self.gtol
+        noisier = not p.refined and self.differences.update_noise(local.noise, p.f) and uncertain
+        large = size - error > self.gtol or (uncertain and size > 2 * error)
+        if self.restarts >= METHOD.restarts or not (noisier or large):
+            return None
         self.restarts += 1
-        self.descent.resume(p, here, noisier=noisier)
-        return True
+        return self.descent.resume(p, local, noisier=noisier)

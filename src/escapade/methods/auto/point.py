@@ -1,69 +1,68 @@
-"""A point of a run, and what is known there."""
+"""A point of a run: its value, and its gradient where that is known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..._array import Vector, norm2
 from ...derivatives.measure import LocalModel
 
-UNKNOWN: Vector = np.zeros(0)
+NOT_KNOWN: Vector = np.zeros(0)
 
 
-@dataclass
+class GradientKind(Enum):
+    """Where a gradient comes from."""
+
+    NONE = auto()
+    """It is not known."""
+    FORWARD = auto()
+    """Forward differences, corrected by the model's diagonal."""
+    CENTRAL = auto()
+    """Central differences."""
+    FITTED = auto()
+    """Central differences of fourth order, on steps that fit each variable and the noise."""
+
+
+@dataclass(frozen=True)
 class Point:
-    """A point on the host, its value, and its gradient where that is known."""
+    """A point on the host, its value and its gradient. A better gradient makes another `Point`."""
 
     y: Vector
     f: float
-    g: Vector = field(default_factory=lambda: UNKNOWN)
-    h: Vector = field(default_factory=lambda: UNKNOWN)
-    rise: Vector = field(default_factory=lambda: UNKNOWN)
-    """The one-sided differences (f(x + h_i e_i) - f(x)) / h_i behind g, and their steps."""
-    loose: Any = False
-    """Which entries of g rest on one side and the model's diagonal: True, False, or an array of both."""
-    sharp: bool = False
-    """Whether the gradient came from central differences."""
-    fitted: bool = False
-    """Whether differences whose steps fit each variable and the noise were tried there."""
-    foreseen: bool = False
-    """Whether the gradient is what the model says, and small enough to ask for a certificate."""
-    _fineness: tuple[Vector | None, float] = (None, 0.0)
+    g: Vector = field(default_factory=lambda: NOT_KNOWN)
+    h: Vector = field(default_factory=lambda: NOT_KNOWN)
+    """The steps behind g."""
+    row: Vector = field(default_factory=lambda: NOT_KNOWN)
+    """The forward differences (f(x + h_i e_i) - f(x)) / h_i."""
+    kind: GradientKind = GradientKind.NONE
+    refined: bool = False
+    """Whether a refinement was tried here: it is tried once."""
 
     @property
-    def known(self) -> bool:
-        """Whether the gradient was measured."""
-        return len(self.g) > 0
+    def accurate(self) -> bool:
+        """Whether a better gradient than this one would take other means than central differences."""
+        return self.kind in (GradientKind.CENTRAL, GradientKind.FITTED)
 
-    def recentred(self, before: Vector, after: Vector) -> None:
-        """Correct one-sided differences by another diagonal than they were corrected by."""
-        most = np.abs(before)  # steps fit no larger errors than that
-        change = np.minimum(np.maximum(before - after, -most), most)
-        self.g = self.g + self.loose * (change * self.h / 2)
-
-    def learn(self, here: LocalModel) -> None:
-        """Take the gradient that was measured there for a certificate."""
-        self.g, self.h = here.gradient.value.copy(), here.steps.copy()
-        self.rise = (here.stencil.row(1.0) - here.f0) / here.steps
-        self.sharp, self.loose, self.foreseen = True, False, False
+    def measured(self, local: LocalModel) -> Point:
+        """The same point with the gradient of a local model."""
+        row = (local.stencil.row(1.0) - local.f0) / local.steps
+        return replace(self, g=local.gradient.value, h=local.steps, row=row, kind=GradientKind.CENTRAL)
 
     @cached_property
     def scale(self) -> Vector:
         """The scale of the trust region: max(|x|, 1), coordinate by coordinate."""
         return np.maximum(np.abs(self.y), 1.0)
 
-    @property
-    def fineness(self) -> float:
-        """|1 / h|, reckoned once for each h."""
-        if self._fineness[0] is not self.h:
-            self._fineness = self.h, norm2(1 / self.h)
-        return self._fineness[1]
+    @cached_property
+    def inverse_steps(self) -> float:
+        """|1 / h|."""
+        return norm2(1 / self.h)
 
-    @property
+    @cached_property
     def steepness(self) -> float:
         """|g|."""
         return norm2(self.g)

@@ -1,47 +1,96 @@
 """The poll: coordinates in blocks, one side of each, and the other side only where the model is contradicted.
 
-At a point that is thought stationary, f(x + h e_i) - f(x) should be h² D_ii / 2. A coordinate where it is not is looked
-at from its other side too, which tells its slope from its curvature. The first coordinate that clearly curves down
-ends the poll: on a chain of saddles that is long before a whole gradient is paid for.
+At a stationary point f(x + h e_i) - f(x) is h^2 D_ii / 2. A coordinate where it is not is looked at from its other side
+too, which tells its slope from its curvature. The first coordinate that clearly curves down ends the poll: on a chain
+of saddles that is long before a whole gradient is paid for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Vector
 from .differences import Differences
-from .point import Point
+from .point import GradientKind, Point
+from .settings import POLL
 
 Index = NDArray[np.int64]
 
-CONTRADICTED = 0.25
-"""A second difference this far (relatively) from the model's is looked at from both sides."""
 
-CALM = 4
-"""So many contradicted coordinates without a slope, and the point is stationary: contradictions are curvature."""
-
-STEEP = 3
-"""So many coordinates with a slope, and the point is not stationary: the rest of the row is taken as it comes."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Poll:
-    """What a poll saw, besides the gradient. `axis` is a coordinate that curves down, or -1 after a whole row."""
+    """What a poll found. `axis` is a coordinate that curves down, or -1 after a whole row."""
 
+    point: Point
+    """The point, with its gradient after a whole row."""
     diagonal: Vector
-    axis: int = -1
-    off: float = 0.0
+    axis: int
+    contradiction: float
     """The largest relative contradiction of the model's diagonal."""
-    stationary: bool = True
-    calm: bool = False
-    """Whether contradictions were taken as curvature, so that the diagonal is that of this point."""
+    stationary: bool
 
 
-def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: float) -> Poll:
+class _Row:
+    """A row in the making."""
+
+    def __init__(self, differences: Differences, p: Point, diagonal: Vector | None, gtol: float) -> None:
+        d = differences.d
+        self.differences, self.p, self.gtol, self.known = differences, p, gtol, diagonal is not None
+        self.diagonal = np.zeros(d) if diagonal is None else diagonal.copy()
+        self.g, self.row, self.h = np.zeros(d), np.zeros(d), differences.second_steps(p)
+        self.error = differences.value_error(p.f)
+        self.axis, self.contradiction, self.stationary = -1, 0.0, True
+
+    def one_side(self, which: Index) -> tuple[Vector, NDArray[np.bool_]]:
+        """One side of these: the changes of f, and where they contradict the diagonal."""
+        h = self.h[which]
+        change = self.differences.changes(self.p, self.h, which)
+        expected = self.diagonal[which] * h**2 / 2
+        size = (np.abs(self.diagonal[which]) + self.differences.curvtol) * h**2 / 2
+        missed, noise = np.abs(change - expected), POLL.errors * self.error
+        self.contradiction = max(self.contradiction, float(np.max((missed - noise) / size)))
+        self.row[which], self.g[which] = change / h, (change - expected) / h
+        return change, missed > POLL.contradicted * size + noise
+
+    def other_side(self, which: Index, change: Vector) -> None:
+        """The other side of these: slope and curvature apart."""
+        h = self.h[which]
+        back = self.differences.changes(self.p, -self.h, which)
+        self.row[which], self.g[which] = change / h, (change - back) / (2 * h)
+        self.diagonal[which] = (change + back) / h**2
+
+    def curves_down(self, which: Index) -> bool:
+        """Whether one of these coordinates is a way out of a saddle."""
+        error = 2 * POLL.errors * self.error / self.h[which] ** 2
+        worst = int(np.argmin(self.diagonal[which] + error))
+        i = int(which[worst])
+        curved = self.diagonal[i] + error[worst] <= -self.differences.curvtol / 2
+        least = POLL.slope * abs(self.diagonal[i]) * float(self.p.scale[i])
+        if curved and abs(self.g[i]) <= max(self.gtol, least):
+            self.axis = i
+        return self.axis >= 0
+
+    def rest(self, which: Index) -> None:
+        """The remaining coordinates of a point that is not stationary."""
+        self.stationary = False
+        self.h[which] = self.differences.central_steps(self.p)[which]
+        change = self.differences.changes(self.p, self.h, which)
+        self.row[which] = change / self.h[which]
+        if self.known:
+            self.g[which] = change / self.h[which] - self.diagonal[which] * self.h[which] / 2
+        else:
+            self.other_side(which, change)
+
+    def found(self) -> Poll:
+        """What there is."""
+        p = replace(self.p, g=self.g, h=self.h, row=self.row, kind=GradientKind.FORWARD)
+        return Poll(p, self.diagonal, self.axis, self.contradiction, self.stationary)
+
+
+def poll(differences: Differences, p: Point, diagonal: Vector | None, first: int, gtol: float) -> Poll:
     """Look along the coordinates from `first` on, round to it again.
 
     Without a diagonal, the first block is looked at from both sides, and its curvature is what the others are
@@ -49,79 +98,30 @@ def poll(ask: Differences, p: Point, diagonal: Vector | None, first: int, gtol: 
 
     Queries: d after a whole row without contradictions; 1 more for each; fewer if a coordinate curves down
     """
-    d, h = ask.d, ask.long(p)
+    d, row = differences.d, _Row(differences, p, diagonal, gtol)
     order = (first + np.arange(d)) % d
-    size = max(1, d // 32)
-    seen = Poll(np.zeros(d) if diagonal is None else diagonal.copy())
-    p.g, p.rise, p.h, p.loose = np.zeros(d), np.zeros(d), h.copy(), np.ones(d, dtype=np.bool_)
-    start, steep, calm = 0, 0, 0
+    size, start, steep = max(1, d // POLL.blocks), 0, 0
     if diagonal is None:
-        head = order[: min(d, 4)]
-        _both_sides(ask, p, h, head, ask.some(p, h, head), seen)
-        seen.diagonal[order[len(head) :]] = float(np.median(np.abs(seen.diagonal[head])))
-        start, steep = len(head), int(np.sum(np.abs(p.g[head]) > gtol))
-        calm = _calm(p, head, seen)
-        if _curves_down(ask, p, h, head, seen, gtol):
-            return seen
-    while start < d and steep < STEEP and not (diagonal is None and steep):
+        head = order[: min(d, POLL.first)]
+        row.other_side(head, differences.changes(p, row.h, head))
+        row.diagonal[order[len(head) :]] = float(np.median(np.abs(row.diagonal[head])))
+        start, steep = len(head), int(np.sum(np.abs(row.g[head]) > gtol))
+        if row.curves_down(head):
+            return row.found()
+    most = POLL.steep if diagonal is not None else 1
+    while start < d and steep < most:
         which = order[start : start + size]
         start += len(which)
-        change = ask.some(p, h, which)
-        p.rise[which] = change / h[which]
-        expected = seen.diagonal[which] * h[which] ** 2 / 2
-        size_of = (np.abs(seen.diagonal[which]) + ask.curvtol) * h[which] ** 2 / 2
-        odd = np.abs(change - expected)
-        seen.off = max(seen.off, float(np.max((odd - 4 * ask.eta(p.f)) / size_of)))
-        p.g[which] = (change - expected) / h[which]
-        bad = odd > CONTRADICTED * size_of + 4 * ask.eta(p.f)
-        if calm >= CALM:  # the slope is nothing: a contradiction is curvature, and only a fall is looked at twice
-            p.g[which], seen.diagonal[which] = 0.0, 2 * change / h[which] ** 2
-            p.loose[which], bad = False, seen.diagonal[which] <= -ask.curvtol / 4
-        bad |= which == order[-1] if diagonal is not None else False  # the way that led here ends with a slope
-        if np.any(bad):
-            _both_sides(ask, p, h, which[bad], change[bad], seen)
-            other = which[bad & (which != order[-1])]
-            steep += int(np.sum(np.abs(p.g[other]) > np.abs(seen.diagonal[other]) * h[other] + gtol))
-            calm = calm + _calm(p, other, seen) if steep == 0 else -d
-            if _curves_down(ask, p, h, which[bad], seen, gtol):
-                return seen
-    seen.calm = calm >= CALM
+        change, contradicted = row.one_side(which)
+        if diagonal is not None:
+            contradicted |= which == order[-1]  # the way that led here ends with a slope
+        if np.any(contradicted):
+            seen = which[contradicted]
+            row.other_side(seen, change[contradicted])
+            other = seen[seen != order[-1]]
+            steep += int(np.sum(np.abs(row.g[other]) > np.abs(row.diagonal[other]) * row.h[other] + gtol))
+            if row.curves_down(seen):
+                return row.found()
     if start < d:
-        _rest(ask, p, order[start:], seen, known=diagonal is not None)
-    return seen
-
-
-def _both_sides(ask: Differences, p: Point, h: Vector, which: Index, change: Vector, seen: Poll) -> None:
-    back = ask.some(p, -h, which)
-    p.rise[which] = change / h[which]
-    p.g[which] = (change - back) / (2 * h[which])
-    seen.diagonal[which] = (change + back) / h[which] ** 2
-    p.loose[which] = False
-
-
-def _calm(p: Point, which: Index, seen: Poll) -> int:
-    """How many of these coordinates have no slope beside their curvature (less any that have)."""
-    flat = np.abs(p.g[which]) <= 0.02 * np.abs(seen.diagonal[which]) * p.h[which]
-    return int(np.sum(flat)) - len(p.h) * int(np.sum(~flat))
-
-
-def _curves_down(ask: Differences, p: Point, h: Vector, which: Index, seen: Poll, gtol: float) -> bool:
-    """Whether one of these coordinates is a way out of a saddle."""
-    error = 8 * ask.eta(p.f) / h[which] ** 2
-    worst = int(np.argmin(seen.diagonal[which] + error))
-    i = int(which[worst])
-    curved = seen.diagonal[i] + error[worst] <= -ask.curvtol / 2
-    if curved and abs(p.g[i]) <= max(gtol, 0.1 * abs(seen.diagonal[i]) * float(p.scale[i])):
-        seen.axis = i
-    return seen.axis >= 0
-
-
-def _rest(ask: Differences, p: Point, which: Index, seen: Poll, *, known: bool) -> None:
-    """The remaining coordinates of a point that is not stationary."""
-    h, seen.stationary = ask.short(p), False
-    change = ask.some(p, h, which)
-    p.rise[which], p.h[which] = change / h[which], h[which]
-    if known:
-        p.g[which] = change / h[which] - seen.diagonal[which] * h[which] / 2
-    else:
-        _both_sides(ask, p, h, which, change, seen)
+        row.rest(order[start:])
+    return row.found()

@@ -1,4 +1,4 @@
-"""Algebra of the model: its inverse, its lowest direction, and its least value over a ball."""
+"""Dense linear algebra of the model: inverses, the lowest direction, and the trust-region subproblem."""
 
 from __future__ import annotations
 
@@ -10,34 +10,14 @@ from scipy.linalg.blas import dgemm
 from scipy.linalg.lapack import dposv, dpotrf, dtrtri, dtrtrs
 
 from ..._array import Vector, norm2
+from .settings import SUBPROBLEM
 
 Matrix = NDArray[np.float64]
-
-EDGE = 1e-6
-"""How much a step may be too long, relatively, before it is shortened; then it is cut."""
-
-MANY = 64
-"""From this dimension on an inverse that is kept costs less than Cholesky factors that are taken anew."""
-
-NEAR = 0.05
-"""How long or short a step may be instead in many dimensions, where eigenvectors cost twenty Cholesky factors."""
-
-TRIES = 20
-"""Shifts that are tried, at most, for a step of the right length."""
-
-ALONE = 200_000
-"""Multiplications that BLAS does on one thread: for a few more it takes a second, and waits for that."""
-
-EXACT = 1e-8
-"""What a step by the inverse may leave of the gradient, by the model; if it is more, Cholesky factors are taken."""
-
-SINGULAR = 1e-6
-"""A change that leaves less of a determinant is not believed to have left the inverse any digits."""
 
 
 def inverse_of_diagonal(diagonal: Vector) -> Matrix | None:
     """The inverse of a diagonal matrix, if it is positive definite and worth keeping."""
-    return np.diag(1 / diagonal) if len(diagonal) >= MANY and float(diagonal.min()) > 0 else None
+    return np.diag(1 / diagonal) if len(diagonal) >= SUBPROBLEM.many and float(diagonal.min()) > 0 else None
 
 
 def inverse_of(B: Matrix) -> Matrix | None:
@@ -46,13 +26,13 @@ def inverse_of(B: Matrix) -> Matrix | None:
     if indefinite:
         return None
     W = dtrtri(L, lower=1, overwrite_c=1)[0]
-    rows = max(1, ALONE // len(B) ** 2)
+    rows = max(1, SUBPROBLEM.block // len(B) ** 2)
     return np.concatenate([W.T[k : k + rows] @ W for k in range(0, len(B), rows)])
 
 
 def ends_definite(inverse: Matrix | None, r: Vector, slope: float) -> bool:
     """Whether B + rr' / slope is no longer positive definite, B being known to be."""
-    return inverse is not None and not 1 + float(r.dot(inverse.dot(r))) / slope > SINGULAR
+    return inverse is not None and not 1 + float(r.dot(inverse.dot(r))) / slope > SUBPROBLEM.pivot
 
 
 def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | None:
@@ -61,7 +41,7 @@ def inverse_plus(inverse: Matrix | None, r: Vector, slope: float) -> Matrix | No
         return None
     u = inverse.dot(r)
     pivot = slope + float(r.dot(u))
-    return plus_square(inverse, -1 / pivot, u) if pivot / slope > SINGULAR else None
+    return plus_square(inverse, -1 / pivot, u) if pivot / slope > SUBPROBLEM.pivot else None
 
 
 def plus_square(A: Matrix, c: float, a: Vector) -> Matrix:
@@ -86,12 +66,12 @@ def trust_region_step(B: Matrix, g: Vector, radius: float, scale: Vector, invers
     shift = 0.0
     if inverse is not None:
         s: Vector = inverse.dot(-g)
-        if norm2(B.dot(s) + g) <= EXACT * norm2(g):
+        if norm2(B.dot(s) + g) <= SUBPROBLEM.exact * norm2(g):
             z = s / scale
             length, v = norm2(z), z / scale
             if length <= radius:
                 return s
-            shift = _more(length, radius, float(v.dot(inverse.dot(v))))
+            shift = _shift_change(length, radius, float(v.dot(inverse.dot(v))))
     return _by_factors(B, g, radius, scale, shift)
 
 
@@ -102,19 +82,19 @@ def _by_factors(B: Matrix, g: Vector, radius: float, scale: Vector, shift: float
     Cholesky factors cost a tenth of eigenvectors, which are left for what those cannot do: the hard case, and in few
     dimensions all B that are not positive definite.
     """
-    few, weight, low, high = len(g) < MANY, 1 / scale**2, 0.0, math.inf
-    for _ in range(TRIES):
+    few, weight, low, high = len(g) < SUBPROBLEM.many, 1 / scale**2, 0.0, math.inf
+    for _ in range(SUBPROBLEM.tries):
         shifted = B.copy()
         shifted.reshape(-1)[:: len(g) + 1] += shift * weight
         L, s, failed = dposv(shifted.T, -g, lower=1, overwrite_a=1)  # symmetric, and its transpose as LAPACK likes it
         length = math.inf if failed else norm2(s / scale)
         over = length / radius - 1
-        if over <= EDGE if shift == 0 else abs(over) <= (EDGE if few else NEAR):
+        if over <= SUBPROBLEM.edge if shift == 0 else abs(over) <= (SUBPROBLEM.edge if few else SUBPROBLEM.near):
             step: Vector = s * (radius / length) if over > 0 else s
             return step
         low, high = (shift, high) if over > 0 else (low, shift)
         if math.isfinite(length):
-            shift += _more(length, radius, norm2(dtrtrs(L, weight * s, lower=1)[0]) ** 2)
+            shift += _shift_change(length, radius, norm2(dtrtrs(L, weight * s, lower=1)[0]) ** 2)
         elif few:
             break
         elif shift == 0:
@@ -124,9 +104,10 @@ def _by_factors(B: Matrix, g: Vector, radius: float, scale: Vector, shift: float
     return scale * _by_eigenvectors(scale[:, None] * B * scale, scale * g, radius)
 
 
-def _more(length: float, radius: float, bend: float) -> float:
-    """The Newton step of a shift that leads to a step s of this length; `bend` is v'(B + shift)^-1 v, v = s/scale^2."""
-    return length**2 / bend * (length / radius - 1)
+def _shift_change(length: float, radius: float, curvature: float) -> float:
+    """The Newton step of a shift that leads to a step s of this length; `curvature` is
+    v'(B + shift)^-1 v, v = s/scale^2."""
+    return length**2 / curvature * (length / radius - 1)
 
 
 def _by_eigenvectors(M: Matrix, c: Vector, radius: float) -> Vector:

@@ -1,129 +1,120 @@
-"""The step part: the trust-region step, accepted by the decrease it brings, doubled while doubling pays."""
+"""The trust region: steps of the model, accepted by the decrease they bring, doubled while doubling pays."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ..._array import Vector, norm2
 from .differences import Differences
 from .line_search import parabola
 from .model import Model
 from .point import Point
-
-LENGTHEN = 4.0
-"""A step inside the region is made this much longer, at most."""
-
-LITTLE = 0.1
-"""A step that keeps less of its promise is poor, and the next is shorter."""
-
-TOGETHER = 64
-"""From this dimension on a longer step is tried together with its gradient."""
-
-WORTH = 0.5
-"""A step is tried at its best length if the square of the change is this much, beside the cost of a gradient."""
+from .settings import TRUST_REGION
 
 
-@dataclass
-class Tried:
-    """A step that was tried: where it led, the value there, and what the model had promised."""
+@dataclass(frozen=True)
+class Step:
+    """A step that was tried: where it led, the value there, and the change that the model predicted."""
 
     s: Vector
     f: float
-    promised: float
-    longer: Vector | None = None
-    """A longer step along the same line that should be better, not tried yet."""
+    predicted: float
 
 
 @dataclass
-class Region:
-    """The trust region."""
+class TrustRegion:
+    """The radius, and how well the model predicted the steps so far."""
 
-    radius: float = 1.0
+    radius: float = TRUST_REGION.radius
     longest: float = math.inf
-    """No step is longer: beyond, f was not finite. The limit is relaxed by every step that is taken."""
-    kept: list[float] = field(default_factory=list)
-    """How much of what was promised each step gained."""
+    """No step is longer: beyond, f was not finite. Every step that is taken doubles it."""
+    ratios: list[float] = field(default_factory=list)
+    """Actual over predicted decrease of each step."""
 
     @property
     def size(self) -> float:
         """How long a step may be."""
         return min(self.radius, self.longest)
 
-    def attempt(self, ask: Differences, p: Point, model: Model, doublings: int) -> Tried:
-        """One step of the model, and its doublings while each gains at least half as much again.
+    def at_least(self, radius: float) -> None:
+        """Widen the region to this radius, if it is smaller."""
+        self.radius = max(self.radius, radius)
 
-        Queries: 1, and 1 for each doubling tried
+    def attempt(self, differences: Differences, p: Point, model: Model) -> Step:
+        """One step of the model, doubled while each doubling gains at least half as much again, or adjusted.
+
+        Queries: 1, 1 for each doubling tried, 1 to adjust the length
         """
-        self.radius = min(self.radius, self.longest)
-        units = model.units
-        scale = p.scale if units is None else units * float(np.median(p.scale / units))
+        self.radius = self.size
+        scale = model.scaled(p.scale)
         s = model.step(p.g, self.radius, scale)
-        s = ask.host(p.y + s) - p.y
-        tried = Tried(s, ask.value(p.y + s), model.change(p.g, s))
+        s = differences.host(p.y + s) - p.y
+        step = Step(s, differences.value(p.y + s), model.change(p.g, s))
         length = norm2(s / scale)
-        edge = length > 0.9 * self.radius
-        if edge and tried.f - p.f <= 0.7 * tried.promised < 0:
-            tried = self._doubled(ask, p, tried, doublings)
-            length = norm2(tried.s / scale)
-        self._resize(tried, p, length, edge)
-        model.misled += model.inverse is None and not self.kept[-1] > LITTLE
-        poor = not tried.f - p.f <= 0.25 * tried.promised
-        return self._adjusted(ask, p, tried) if poor or not edge else tried
+        edge = length > TRUST_REGION.edge * self.radius
+        if edge and step.f - p.f <= TRUST_REGION.good * step.predicted < 0:
+            step = self._doubled(differences, p, step)
+            length = norm2(step.s / scale)
+        self._resize(step, p, length, edge=edge)
+        model.note_step(good=self.ratios[-1] > TRUST_REGION.poor)
+        poor = not step.f - p.f <= TRUST_REGION.fair * step.predicted
+        return _adjusted(differences, p, step) if poor or not edge else step
 
-    def _adjusted(self, ask: Differences, p: Point, tried: Tried) -> Tried:
-        """The step as long as the parabola through both values and the slope would have it, if that is another length.
-
-        With exact lengths the steps of a quasi-Newton method are those of conjugate gradients, as few as there can be
-        where the model knows little; a value is cheap beside a gradient, the more so in many dimensions. There a longer
-        step than one that descends is hardly ever worse: it is tried together with its gradient.
-        """
-        slope = float(p.g @ tried.s)
-        bend = 2 * (tried.f - p.f - slope)
-        if not (slope < 0 < bend < math.inf):
-            return tried
-        t = min(-slope / bend, LENGTHEN)
-        if (t - 1) ** 2 * (ask.d + 1) < WORTH or (t - 1) ** 2 * bend < 4 * ask.eta(p.f):
-            return tried
-        s = ask.host(p.y + t * tried.s) - p.y
-        if t > 1 and tried.f < p.f and ask.d >= TOGETHER:
-            return Tried(tried.s, tried.f, tried.promised, longer=s)
-        value = ask.value(p.y + s)
-        if not value < tried.f:
-            return tried
-        return Tried(s, value, tried.promised)
-
-    def _doubled(self, ask: Differences, p: Point, tried: Tried, doublings: int) -> Tried:
-        """Doublings, and then the bottom of the parabola through the last three values."""
+    def _doubled(self, differences: Differences, p: Point, step: Step) -> Step:
+        """Doublings, and then the lowest point of the parabola through the last three values."""
         shorter = p.f
-        for _ in range(doublings):
-            s = ask.host(p.y + 2 * tried.s) - p.y
+        for _ in range(TRUST_REGION.doublings):
+            s = differences.host(p.y + 2 * step.s) - p.y
             if norm2(s / p.scale) > self.longest:
-                return tried
-            further = ask.value(p.y + s)
-            if not further - p.f <= 1.5 * (tried.f - p.f):
+                return step
+            further = differences.value(p.y + s)
+            if not further - p.f <= TRUST_REGION.doubling_gain * (step.f - p.f):
                 break
-            shorter, tried = tried.f, Tried(s, further, 2 * tried.promised)
+            shorter, step = step.f, Step(s, further, 2 * step.predicted)
         else:
-            return tried
+            return step
         if not math.isfinite(further):
-            return tried
+            return step
         near = (0.5, shorter) if shorter != p.f else (0.0, p.f)
-        t, foreseen, _ = parabola(near, (1.0, tried.f), (2.0, further))
-        if not near[0] < t < 2.0 or tried.f - foreseen < 0.05 * (p.f - tried.f):
-            return tried
-        s = ask.host(p.y + t * tried.s) - p.y
-        value = ask.value(p.y + s)
-        return Tried(s, value, t * tried.promised) if value < tried.f else tried
+        t, lowest, _ = parabola(near, (1.0, step.f), (2.0, further))
+        if not near[0] < t < 2.0 or step.f - lowest < TRUST_REGION.parabola_gain * (p.f - step.f):
+            return step
+        return _better(differences, p, step, t, t * step.predicted)
 
-    def _resize(self, tried: Tried, p: Point, length: float, edge: bool) -> None:
-        kept = (tried.f - p.f) / tried.promised if tried.promised < 0 else -1.0
-        self.kept.append(kept)
-        if not kept > LITTLE:
+    def _resize(self, step: Step, p: Point, length: float, *, edge: bool) -> None:
+        ratio = (step.f - p.f) / step.predicted if step.predicted < 0 else -1.0
+        self.ratios.append(ratio)
+        if not ratio > TRUST_REGION.poor:
             self.radius = min(self.radius, length) / 4
-        elif kept > 0.7 and edge:
+        elif ratio > TRUST_REGION.good and edge:
             self.radius = max(self.radius, 2 * length)
-        elif kept < 0.3:
+        elif ratio < TRUST_REGION.modest:
             self.radius = length / 2
+
+
+def _adjusted(differences: Differences, p: Point, step: Step) -> Step:
+    """The step as long as the parabola through both values and the slope would have it, if that is another length.
+
+    With exact lengths the steps of a quasi-Newton method are those of conjugate gradients, as few as there can be where
+    the model knows little; a value is cheap beside a gradient, the more so in many dimensions.
+    """
+    slope = float(p.g @ step.s)
+    bend = 2 * (step.f - p.f - slope)
+    if not (slope < 0 < bend < math.inf):
+        return step
+    t = min(-slope / bend, TRUST_REGION.lengthen)
+    shown = (t - 1) ** 2 * bend >= 4 * differences.value_error(p.f)
+    if not shown or (t - 1) ** 2 * (differences.d + 1) < TRUST_REGION.worth:
+        return step
+    return _better(differences, p, step, t, step.predicted)
+
+
+def _better(differences: Differences, p: Point, step: Step, t: float, predicted: float) -> Step:
+    """The step t times as long, if f is lower there.
+
+    Queries: 1
+    """
+    s = differences.host(p.y + t * step.s) - p.y
+    value = differences.value(p.y + s)
+    return Step(s, value, predicted) if value < step.f else step

@@ -1,0 +1,16 @@
+"""The seeds of every benchmark: disjoint from one another, from those of the tests (below 1,000) and from tuning's.
+
+A benchmark that draws a problem or a run from a seed takes it from its own range. Numbers are tuned on `ABLATION`
+alone; what a benchmark reports was therefore never tuned on its own seeds. `tests/unit/test_benchmarks.py` checks it.
+"""
+
+from __future__ import annotations
+
+TESTS = range(1000)
+AUTO = range(1000, 2000)
+ORDINARY = range(2000, 3000)
+METHODS = range(3000, 4000)
+TRUTH = range(4000, 5000)
+PROFILES = range(5000, 6000)
+GOLDEN = range(7000, 8000)
+ABLATION = range(9000, 9100)
