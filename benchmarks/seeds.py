@@ -6,7 +6,7 @@ alone; what a benchmark reports was therefore never tuned on its own seeds. `tes
 
 from __future__ import annotations
 
-TESTS = range(0, 1000)
+TESTS = range(1000)
 AUTO = range(1000, 2000)
 ORDINARY = range(2000, 3000)
 METHODS = range(3000, 4000)

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from escapade.methods.auto.certificate import Informed
 from numpy.polynomial import Chebyshev
 from scipy.linalg import hadamard
 
 from escapade import Oracle, certify, minimize
 from escapade.errors import InvalidSetting
-from escapade.methods.auto.certificate import Informed
 from escapade.methods.auto.model import Model
 
 HOLDS = {"minimum", "second-order"}

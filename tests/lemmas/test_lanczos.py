@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from escapade.curvature.starts import PLANS, Starts, overlap
 from scipy.stats import binom
 
 from escapade.curvature.process import Process
-from escapade.curvature.starts import PLANS, Starts, overlap
 
 
 class Fake:

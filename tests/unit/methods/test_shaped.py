@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 
 import escapade
 from escapade import Oracle
 from escapade.derivatives.measure import Neighbourhood
 from escapade.methods.auto.model import Model
-from escapade.methods.auto.shaped import GLANCES, Shaped, cut, preconditioner
 
 
 def products(d, rng, failure, bend=0.5):
