@@ -757,7 +757,7 @@ def tilted(x):
 @pytest.mark.parametrize("rows", [8, 20, 60, 100])
 @pytest.mark.parametrize("fun", [trid, tilted])
 def test_a_run_that_ends_for_want_of_budget_has_used_it(fun, rows, prefer):
-    """What is left is less than a few gradients: no refinement of d (d - 1) queries is waited for, nor a round of d^2 / 2."""
+    """What is left is less than a few gradients: no refinement or dense round that does not fit is waited for."""
     d = 40
     x0 = np.full(d, 0.5) + 0.1 * np.random.default_rng(0).standard_normal(d)
     result = escapade.minimize(fun, x0, maxfev=rows * (d + 1), rng=0, prefer=prefer, gtol=1e-4, curvtol=1e-2)
