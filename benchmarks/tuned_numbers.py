@@ -55,9 +55,9 @@ def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):
-            if isinstance(node, ast.Constant) and isinstance(node.value, float):
-                if abs(node.value) not in FORMULA and abs(node.value) > GUARDS:
-                    yield node.lineno, f"{function.name}: {node.value!r}"
+            value = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(value, float) and abs(value) not in FORMULA and abs(value) > GUARDS:
+                yield node.lineno, f"{function.name}: {value!r}"
 
 
 def main() -> None:
@@ -80,7 +80,8 @@ def main() -> None:
     for where, _ in listed:
         room = where.rsplit(".", 2)[0]
         rooms[room] = rooms.get(room, 0) + 1
-    print(f"{len(listed)} settings ({', '.join(f'{room} {n}' for room, n in rooms.items())}), {loose} numbers elsewhere")
+    counts = ", ".join(f"{room} {n}" for room, n in rooms.items())
+    print(f"{len(listed)} settings ({counts}), {loose} numbers elsewhere")
 
 
 if __name__ == "__main__":

@@ -82,13 +82,13 @@ def _parabolas(at: Callable[[float], float], seen: dict[float, float], t: float,
         best = min(seen, key=seen.__getitem__)
         left, right = max((s for s in seen if s < best), default=best), min((s for s in seen if s > best), default=best)
         lowest = sorted(sorted(seen, key=seen.__getitem__)[:3])  # they close in faster than a bracket does
-        s, predicted, bend = _through(seen, lowest)
+        s, predicted, second = _through(seen, lowest)
         if not left < s < right:
-            s, predicted, bend = _through(seen, [left, best, right])
+            s, predicted, second = _through(seen, [left, best, right])
         if not left < s < right:
             break
-        curvature, before, least = bend, seen[best], LINE_SEARCH.flat * (seen[0.0] - seen[best])
-        if before - predicted <= least or abs(s - best) * bend <= LINE_SEARCH.slope * gtol:
+        curvature, before, least = second, seen[best], LINE_SEARCH.flat * (seen[0.0] - seen[best])
+        if before - predicted <= least or abs(s - best) * second <= LINE_SEARCH.slope * gtol:
             break
         if at(s) < before and abs(seen[s] - predicted) <= least:
             break
@@ -107,9 +107,9 @@ def parabola(a: tuple[float, float], b: tuple[float, float], c: tuple[float, flo
     """The lowest point of the parabola through three points, its value, and its curvature."""
     u, w = b[0] - a[0], c[0] - b[0]
     p, q = (b[1] - a[1]) / u, (c[1] - b[1]) / w
-    bend = 2 * (q - p) / (u + w)
-    if not bend > 0 or not math.isfinite(bend):
+    second = 2 * (q - p) / (u + w)
+    if not second > 0 or not math.isfinite(second):
         return math.nan, math.nan, math.nan
     slope = (p * w + q * u) / (u + w)
-    s = -slope / bend
-    return b[0] + s, b[1] + slope * s / 2, bend
+    s = -slope / second
+    return b[0] + s, b[1] + slope * s / 2, second

@@ -100,11 +100,11 @@ def _adjusted(differences: Differences, p: Point, step: Step) -> Step:
     the model knows little; a value is cheap beside a gradient, the more so in many dimensions.
     """
     slope = float(p.g @ step.s)
-    bend = 2 * (step.f - p.f - slope)
-    if not (slope < 0 < bend < math.inf):
+    second = 2 * (step.f - p.f - slope)
+    if not (slope < 0 < second < math.inf):
         return step
-    t = min(-slope / bend, TRUST_REGION.lengthen)
-    shown = (t - 1) ** 2 * bend >= 4 * differences.value_error(p.f)
+    t = min(-slope / second, TRUST_REGION.lengthen)
+    shown = (t - 1) ** 2 * second >= 4 * differences.value_error(p.f)
     if not shown or (t - 1) ** 2 * (differences.d + 1) < TRUST_REGION.worth:
         return step
     return _better(differences, p, step, t, step.predicted)
