@@ -7,45 +7,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from .._array import Array
-from ..curvature import Cheapest, Minibatch, Neon2Deterministic, ZONCFDeterministic
+from ..curvature import Cheapest, Neon2Deterministic, ZONCFDeterministic
 from ..derivatives.noise import rounding
 from ..derivatives.steps import central_step, forward_step
 from ..oracle import Oracle
 from .agd_ncf import ZOAGDNCF
 from .auto import auto
-from .base import Method
-from .check import GradientCheck, samples_for
+from .check import samples_for
 from .composed import Escaping
-from .constants import Constants, Goal, deterministic, sigma2_at, stochastic
+from .constants import Goal, deterministic, sigma2_at, stochastic
 from .gd_ncf import ZOGDNCF
 from .neon2_gd import Neon2GD
 from .pagd import PAGD
 from .perturbed_agd import ZOPerturbedAGD
+from .presets_sampled import Configured, named, scsg, scsg_ncf, sgd, sgd_ncf, spider, spider_ncf
 from .rspi import RSPI
 from .scipy_descent import SciPyDescent
 from .scrn import ZOSCRN
-from .scsg import ZOSCSG
-from .scsg_ncf import ZOSCSGNCF
-from .sgd import ZOSGD
-from .sgd_ncf import ZOSGDNCF
-from .spider import ZOSPIDER
-from .spider_ncf import ZOSPIDERNCF
 from .two_point import ZOTwoPoint
 from .zpsgd import ZPSGD
 
-Configured: TypeAlias = tuple[Method, dict[str, float]]
 Preset = Callable[[Oracle, Array, np.random.Generator, Goal], Configured]
-
-
-def _named(c: Constants) -> dict[str, float]:
-    return {"ell": c.ell} | ({"sigma": math.sqrt(c.sigma2), "rho": c.rho} if c.sampled else {})
 
 
 def gd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
@@ -62,14 +50,14 @@ def gd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: in
         mu_check=c.mu,
         option=2 if option == 2 else 1,
     )
-    return method, _named(c)
+    return method, named(c)
 
 
 def neon2_gd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
     """As ZO-GD-NCF, with gradients."""
     c = deterministic(f, x, rng, goal)
     finder = Neon2Deterministic(delta=goal.curvtol, failure=goal.failure, ell=c.ell, noise=goal.noise)
-    return Neon2GD(epsilon=goal.gtol, delta=goal.curvtol, eta=1 / (4 * c.ell), finder=finder), _named(c)
+    return Neon2GD(epsilon=goal.gtol, delta=goal.curvtol, eta=1 / (4 * c.ell), finder=finder), named(c)
 
 
 def zpsgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -79,7 +67,7 @@ def zpsgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configur
     c = deterministic(f, x, rng, goal)
     d, sigma = x.shape[0], forward_step(max(c.noise, rounding(x, 1e3)), c.ell) / math.sqrt(x.shape[0])
     eta = 1 / (2 * c.ell * ((d + 2) / d + 1))
-    return ZPSGD(eta=eta, r=goal.gtol, m=d, sigma=sigma, T=200 * d), _named(c)
+    return ZPSGD(eta=eta, r=goal.gtol, m=d, sigma=sigma, T=200 * d), named(c)
 
 
 def pagd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -90,7 +78,7 @@ def pagd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
     steps = math.ceil(math.log(100 * d) / math.log1p(eta * max(goal.curvtol, c.ell / 20))) + 1
     h = goal.gtol / (5 * c.ell * math.sqrt(d))
     method = PAGD(eta=eta, r=0.01, g_thres=goal.gtol, f_thres=1e-3 * goal.gtol, t_thres=steps, h=h, h_low=h)
-    return method, _named(c)
+    return method, named(c)
 
 
 def rspi(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -100,7 +88,7 @@ def rspi(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
     method = RSPI(
         sigma_1=1.0, sigma_2=1.25, T_DFPI=20, eta=1 / c.ell, c=mu, r=mu * 8, shrink=0.95, every=20, K=6000
     )
-    return method, _named(c)
+    return method, named(c)
 
 
 def accelerated(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, search: bool) -> Configured:
@@ -129,8 +117,8 @@ def accelerated(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, searc
         "f_thres": 1e-3 * goal.gtol, "mu": c.mu, "least": least,
     }
     if search:
-        return ZOAGDNCF(**given, step=delta / (4 * rho)), _named(c)
-    return ZOPerturbedAGD(**given), _named(c)
+        return ZOAGDNCF(**given, step=delta / (4 * rho)), named(c)
+    return ZOPerturbedAGD(**given), named(c)
 
 
 def two_point(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -143,7 +131,7 @@ def two_point(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Conf
     longer = 1 + (d + 1) / m
     u = central_step(max(c.noise, rounding(x, 1e3))) / math.sqrt(d)
     T = math.ceil(100 * d * longer)
-    return ZOTwoPoint(eta=1 / (2 * c.ell * longer), u=u, r=goal.gtol, m=m, T=T), _named(c)
+    return ZOTwoPoint(eta=1 / (2 * c.ell * longer), u=u, r=goal.gtol, m=m, T=T), named(c)
 
 
 def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -164,86 +152,7 @@ def scrn(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configure
         tolerance=goal.gtol / (4 * c.ell),
         batch=batch,
     )
-    return method, _named(c)
-
-
-def sgd_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """Theorem 3's step and batch with ell and sigma estimated, sigma at every point (for Option II, sixteen times its
-    step); the minibatch finder."""
-    c = stochastic(f, x, rng, goal)
-    method = ZOSGDNCF(
-        delta=goal.curvtol,
-        eta=1 / (4 * c.ell) if option == 1 else 1 / (2 * x.shape[0] * c.ell),
-        batch=None,
-        check=_check(c, goal),
-        finder=_finder(goal),
-        mu_step=c.mu,
-        rho=c.rho,
-        option=2 if option == 2 else 1,
-    )
-    return method, _named(c)
-
-
-def scsg_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal, option: int = 1) -> Configured:
-    """The epochs of ZO-SCSG for the sigma of every point."""
-    c = stochastic(f, x, rng, goal)
-    epochs = partial(_epochs, f.samples, x.shape[0], c, goal, option)
-    method = ZOSCSGNCF(delta=goal.curvtol, rho=c.rho, epochs=epochs, check=_check(c, goal), finder=_finder(goal))
-    return method, _named(c)
-
-
-def _epochs(samples: Any, d: int, c: Constants, goal: Goal, option: int, sigma2: float) -> ZOSCSG:
-    """B as the theorem has it (or the whole sum). Option I: b is a twentieth of B and the step that of the experiments.
-    Option II: b at least d, which its lemma asks for, and the lemma's step."""
-    n = samples if isinstance(samples, int) else math.inf
-    B = int(min(n, max(128, samples_for(480 * sigma2 / goal.gtol**2))))
-    if option == 1:
-        return ZOSCSG(B=B, b=max(10, B // 20), eta=1 / (4 * c.ell), mu=c.mu)
-    b = max(d, B // 20)
-    return ZOSCSG(B=B, b=b, eta=(b / (d * B)) ** (2 / 3) / (8 * c.ell), mu=c.mu, option=2)
-
-
-def spider(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[ZOSPIDER, dict[str, float]]:
-    """Theorem 8 promises 3 epsilon~: epsilon~ is a third of gtol, and its logarithm, which makes batches of 10^9, is
-    left out: what is returned is certified afterwards. n_0 is 1: steps grow and batches shrink with it alike, so
-    that a larger one only costs more where the whole sum is smaller than a batch."""
-    c = stochastic(f, x, rng, goal)
-    return _spider(c, goal, c.sigma2), _named(c)
-
-
-def _spider(c: Constants, goal: Goal, sigma2: float) -> ZOSPIDER:
-    eps, sigma = goal.gtol / 3, math.sqrt(sigma2)
-    return ZOSPIDER(
-        epsilon_tilde=eps,
-        eta=eps / c.ell,
-        S1=samples_for(16 * sigma2 / eps**2),
-        S2=samples_for(16 * sigma / eps),
-        q=samples_for(sigma / eps),
-        mu=c.mu,
-    )
-
-
-def spider_ncf(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """The theorem promises 2 delta: the finder is given half of curvtol. sigma is estimated after every search."""
-    c = stochastic(f, x, rng, goal)
-
-    def inner(f: Oracle, x: Array, rng: np.random.Generator) -> ZOSPIDER:
-        return _spider(c, goal, sigma2_at(f, x, rng, c))
-
-    finder = Minibatch(delta=goal.curvtol / 2, failure=goal.failure, noise=goal.noise)
-    return ZOSPIDERNCF(delta=goal.curvtol, rho=c.rho, spider=inner, finder=finder), _named(c)
-
-
-def scsg(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """The epochs of ZO-SCSG-NCF, sixty of them."""
-    c = stochastic(f, x, rng, goal)
-    return replace(_epochs(f.samples, x.shape[0], c, goal, 1, c.sigma2), T=60), _named(c)
-
-
-def sgd(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """The steps of ZO-SGD-NCF, a thousand of them: along a curvature of ell/50 they shrink a gradient by e^-5."""
-    c = stochastic(f, x, rng, goal)
-    return ZOSGD(eta=1 / (4 * c.ell), batch=samples_for(32 * c.sigma2 / goal.gtol**2), mu=c.mu, T=1000), _named(c)
+    return method, named(c)
 
 
 def scipy_escaping(
@@ -257,7 +166,7 @@ def scipy_escaping(
         epsilon=goal.gtol,
         delta=goal.curvtol,
         mu=c.mu,
-    ), _named(c)
+    ), named(c)
 
 
 def default(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
@@ -272,15 +181,6 @@ SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
     "BFGS": {"gtol": 1e-6},
     "L-BFGS-B": {"ftol": 1e-15, "gtol": 1e-7},
 }
-
-
-def _check(c: Constants, goal: Goal) -> GradientCheck:
-    # A run makes many checks; each spends a thousandth of the failure probability.
-    return GradientCheck(epsilon=goal.gtol, sigma2=None, failure=goal.failure / 1000, mu=c.mu)
-
-
-def _finder(goal: Goal) -> Minibatch:
-    return Minibatch(delta=goal.curvtol, failure=goal.failure, noise=goal.noise)
 
 
 PRESETS: dict[str, Preset] = {

@@ -265,8 +265,8 @@ def record(curve, reached, seed=0, figure="octopus", panel="d = 10"):
     return Record(
         figure=figure, panel=panel, curve=curve, seed=seed, d=10, nfev=5000, nit=50, ngrad=0, ending="certified",
         verdict="minimum", certified=True, gradient=0.0, lowest=1.0, start=0.0, fun=-1.0, least=-1.0, left=1,
-        left_nit=1, reached=reached, reached_nit=reached, seconds=0.0, method="", queries=[0], iterations=[0],
-        values=[0.0],
+        left_nit=1, reached=reached, reached_nit=reached, left_free=1, reached_free=reached, moves={}, by_purpose={},
+        far=1.0, seconds=0.0, method="", queries=[0], free=[0], iterations=[0], values=[0.0],
     )  # fmt: skip
 
 

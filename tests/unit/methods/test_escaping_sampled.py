@@ -115,7 +115,7 @@ def test_the_check_comes_first_and_then_every_so_many_iterates():
         result = solve(escaping(Momentum(), every=every, rho=0.5), x0=np.full(D, 2.0))
         assert result.success
         until = [step.move for step in result.history].index(Move.DESCENT)
-        checks = [step.by_purpose["check"] for step in result.history[until:]]
+        checks = [step.by_purpose["gradient check"] for step in result.history[until:]]
         assert checks[0] > 0
         changes = np.flatnonzero(np.diff(checks)) + 1
         assert len(changes) > 0
