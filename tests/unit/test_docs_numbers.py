@@ -1,13 +1,16 @@
 """Numbers in the pages are those of the code.
 
 A page quotes a tuned number as `` `ROOM.field` = value ``, `` `ROOM.field[0]` = value `` for one of a tuple, or
-`` `NAME` = value `` for a constant of a module. A field of a settings object that is named without a value must exist too.
+`` `NAME` = value `` for a constant of a module. A field of a settings object named without a value must exist too.
 """
 
 import ast
 import importlib
 import re
+import runpy
+from dataclasses import is_dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,9 +32,8 @@ def rooms():
     found = {}
     for path in sorted(SRC.rglob("settings.py")):
         module = importlib.import_module(".".join(["escapade", *path.relative_to(SRC).with_suffix("").parts]))
-        for name, one in vars(module).items():
-            if name.isupper() and hasattr(one, "__dataclass_fields__") and list(numbers_of(one)):
-                found[name] = one
+        own = {name: one for name, one in vars(module).items() if name.isupper()}
+        found |= {name: one for name, one in own.items() if is_dataclass(one) and list(numbers_of(one))}
     return found
 
 
@@ -95,9 +97,42 @@ def test_numbers_are_found():
 
 
 @pytest.mark.parametrize(
-    "text", ["`STEPS.cut` = 5", "`STEPS.nothing`", "`NOWHERE.cut` = 4", "`NOISE.close[0]` = 1e-2", "`BOTTOMLESS` = -1e21"]
+    "text",
+    ["`STEPS.cut` = 5", "`STEPS.nothing`", "`NOWHERE.cut` = 4", "`NOISE.close[0]` = 1e-2", "`BOTTOMLESS` = -1e21"],
 )
 def test_a_wrong_number_is_seen(text, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     assert list(wrong(page)) != []
+
+
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def test_every_benchmark_is_described():
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in BENCHMARKS.glob("*.py") if f"`{path.name}`" not in text] == []
+
+
+def test_the_table_of_seeds_is_that_of_the_code():
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    table = {name: (int(low), int(high)) for name, low, high in re.findall(r"\| `(\w+)` \| (\d+) to (\d+) \|", text)}
+    taken = sorted(table.values())
+    assert all(before[1] < after[0] for before, after in pairwise(taken))
+    source = BENCHMARKS / "seeds.py"
+    if source.exists():
+        own = {name: one for name, one in runpy.run_path(str(source)).items() if isinstance(one, range)}
+        assert table == {name: (one.start, one.stop - 1) for name, one in own.items()}
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_files_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "developers" / "architecture.md").read_text(encoding="utf-8")
+    for name in set(re.findall(r"`([\w/]+\.py)`", text)):
+        places = (SRC / name, ROOT / name, *SRC.glob(f"**/{name}"))
+        assert any(place.exists() for place in places) or name.startswith("benchmarks/"), f"{name} does not exist"
