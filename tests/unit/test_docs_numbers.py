@@ -131,8 +131,16 @@ def test_links_lead_somewhere():
             assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_files_that_the_architecture_names_exist():
-    text = (ROOT / "docs" / "developers" / "architecture.md").read_text(encoding="utf-8")
-    for name in set(re.findall(r"`([\w/]+\.py)`", text)):
+@pytest.mark.parametrize("page", [*sorted((ROOT / "docs" / "developers").glob("*.md")), ROOT / "docs" / "notation.md"])
+def test_the_files_that_a_page_names_exist(page):
+    for name in set(re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8"))):
         places = (SRC / name, ROOT / name, *SRC.glob(f"**/{name}"))
-        assert any(place.exists() for place in places) or name.startswith("benchmarks/"), f"{name} does not exist"
+        assert any(place.exists() for place in places), f"{name} does not exist"
+
+
+def test_what_the_architecture_says_to_look_for_exists():
+    """The first page that a newcomer reads."""
+    text = (ROOT / "docs" / "developers" / "architecture.md").read_text(encoding="utf-8")
+    code = "\n".join(path.read_text(encoding="utf-8") for top in (SRC, ROOT / "tests") for path in top.rglob("*.py"))
+    for name in re.findall(r"`(?:\w+\.)?([A-Za-z_]\w*)(?:\([^`]*\))?`", text):
+        assert name == "py" or re.search(rf"\b{name}\b", code), f"{name} does not exist"
