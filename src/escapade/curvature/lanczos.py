@@ -139,7 +139,7 @@ class Lanczos(Finder):
 def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
     """(|D| + delta)^(-1/2) from the diagonal of the Hessian, if that is uneven; else none."""
     sizes = np.abs(diagonal) + delta
-    if float(np.max(sizes)) <= LANCZOS.uneven * float(np.min(sizes)):
+    if float(np.max(sizes)) <= LANCZOS.scaled * float(np.min(sizes)):
         return IDENTITY
     return DiagonalPreconditioner(inverse_root(diagonal, delta, LANCZOS.flattest))
 

@@ -52,7 +52,7 @@ class LanczosSettings:
     )
     shortest_along: float = number(1 / 64, "of the step", "forward products step at least so far", HELD)
     flattest: float = number(1e-3, "of the norm of P", "no direction is shrunk by P more than this", HELD)
-    uneven: float = number(4.0, "factor", "curvatures along coordinates that differ by less are as good as equal", HELD)
+    scaled: float = number(4.0, "factor", "curvatures along coordinates that differ by less are as good as equal", HELD)
 
 
 @dataclass(frozen=True)

@@ -307,7 +307,7 @@ def _disagreement(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
     """The size of second differences, whether they change clearly at another step, and by how much."""
     size = np.abs(stencil.second_differences()) + curvtol * stencil.steps**2
     change = stencil.second_changes
-    return size, change > STEPS.uneven * size + 8 * noise.level, change
+    return size, change > STEPS.disagreement * size + 8 * noise.level, change
 
 
 def _fit_to_shorter(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .._settings import number
 
+STUDY = "a study of 1,712 points of CUTEst problems and 64 rough functions, not repeated here"
 HELD = "inherited; benchmarks/truth.py and tests/contract/test_deceptions.py hold with it"
 """Numbers of the first version, chosen by hand, that no study has chosen anew."""
 
@@ -31,7 +32,7 @@ class StepSettings:
     )
     cut: float = number(4.0, "factor", "steps that show too much truncation are divided by this", "16 times less h^2")
     cuts: int = number(8, "times", "a coordinate's step is cut at most so often", "4^8 = 65,000")
-    uneven: float = number(
+    disagreement: float = number(
         0.05, "of the second difference", "a second difference that changes by more at another step is cut", HELD
     )
     noise_room: float = number(
@@ -71,7 +72,7 @@ class NoiseSettings:
         "sqrt(9 / chi^2_9(0.05)) = 1.64, rounded",
     )
     clear: float = number(8.0, "rounding errors", "a change that is larger is none of rounding", HELD)
-    heard: float = number(4.0, "rounding errors", "noise below this is taken for rounding", HELD)
+    bar: float = number(4.0, "rounding errors", "noise below this is taken for rounding", HELD)
     rounding_bound: float = number(
         3.0, "standard deviations", "a bound on rounding errors of which a table shows the deviation",
         "sqrt(3) = 1.73 for one rounding; sums have longer tails",
@@ -199,33 +200,33 @@ class SmoothnessSettings:
 class LadderSettings:
     """The ladder of lengths."""
 
-    lines: int = number(3, "lines", "random lines through x", "the study of DESIGN section 5")
-    levels: int = number(6, "lengths", "on each line, on both sides: 36 queries", "the study of DESIGN section 5")
+    lines: int = number(3, "lines", "random lines through x", STUDY)
+    levels: int = number(6, "lengths", "on each line, on both sides: 36 queries", STUDY)
     least: int = number(4, "lengths", "fewer that are finite show nothing", "two falls, each from two residuals")
     ratio: float = number(4.0, "factor", "each length is so much shorter than the last", "powers of two are exact")
     longest: float = number(0.1, "of the unit of x", "the longest length", "the scale at which users look")
-    clear: float = number(30.0, "floors", "a residual that is larger is no rounding and no noise", "DESIGN section 5")
+    clear: float = number(30.0, "floors", "a residual that is larger is no rounding and no noise", STUDY)
     plateau: float = number(
         1.7, "powers of the length", "residuals that fall more slowly are structure: 3 if f is smooth, 1 at a kink",
-        "DESIGN section 5: between 3 and 1",
+        "between 3 and 1; a study on CUTEst points",
     )
     first: float = number(
-        0.7, "powers of the length", "the same at the longest length, where f may be far from smooth", "DESIGN section 5"
+        0.7, "powers of the length", "the same at the longest length, where f may not be smooth", STUDY
     )
     kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
-    leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", "DESIGN section 5")
-    burst: float = number(1e4, "of the parabola", "f explodes there: no length that matters", "DESIGN section 5")
+    leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
+    burst: float = number(1e4, "of the parabola", "f explodes there: no length that matters", STUDY)
 
 
 @dataclass(frozen=True)
 class UnitSettings:
     """Units of variables and values."""
 
-    alike: float = number(30.0, "factor", "variables whose sizes differ by less have one unit", "DESIGN section 5")
+    alike: float = number(30.0, "factor", "variables whose sizes differ by less have one unit", STUDY)
     powers: int = number(13, "powers of 16", "lengths at x = 0 that are tried, up and down", "16^13 = 4.5e15")
     halvings: int = number(4, "times", "the interval in which the parabola fails is halved", "16 to 1.2")
     step: float = number(1e-3, "of the unit of x", "second differences for the unit of f", "eps^(1/4) is 1.2e-4")
-    floor: float = number(1e-6, "of the largest", "the least curvature that counts", "DESIGN section 5")
+    floor: float = number(1e-6, "of the largest", "the least curvature that counts", STUDY)
 
 
 STEPS = StepSettings()
