@@ -706,11 +706,9 @@ def coupled(X):
 
 
 @pytest.mark.parametrize("d", [40, 100])
-def test_the_last_symmetric_products_of_a_certificate_take_one_side(d):
-    """All of them took two: 29 and 28 rows for the certificate."""
+def test_symmetric_products_certify_a_chain_of_quartics_at_a_moderate_price(d):
     result = escapade.minimize(coupled, np.full(d, 2.0), vectorized=True, rng=0)
     assert result.success
-    assert " symmetric and " in result.certificate.reason
     assert result.certificate.nfev <= 26 * (d + 1)
     assert result.certificate.curvature.lower > 0
 

@@ -10,6 +10,7 @@ from escapade.derivatives.product_errors import measured
 from escapade.derivatives.products import HessianProducts
 from escapade.derivatives.settings import PRODUCTS
 from escapade.methods.auto.certify import model_preconditioner
+from escapade.methods.auto.dense import DenseMatrix
 from escapade.methods.auto.model import Model
 
 
@@ -64,7 +65,7 @@ def turned(values, seed=0):
 def test_a_model_wrong_by_a_factor_has_the_right_shape():
     H = turned(np.geomspace(1, 1000, 40))
     for factor in (0.6, 1.0, 1.7):
-        P = model_preconditioner(Model(factor * H), 0.0, np.diag(H), 1e-2) @ np.eye(40)
+        P = model_preconditioner(Model(DenseMatrix(factor * H)), 0.0, np.diag(H), 1e-2) @ np.eye(40)
         seen = np.linalg.eigvalsh(P @ H @ P)
         assert seen[-1] < 1.1 * seen[0]
 

@@ -61,7 +61,7 @@ def test_a_finding_is_returned_wherever_the_method_stops_on_the_point_that_was_l
         steps, ending = ended(method.iterates(f, np.zeros(2), np.random.default_rng(0)))
         assert Counter(step.move for step in steps) == Counter({Move.ESCAPE: 2 * escapes})
         assert ending.stop is Stop.CERTIFIED
-        assert ending.finding.curvature.lower == escapes + 1  # that of the last search
+        assert ending.evidence.finding.curvature.lower == escapes + 1  # that of the last search
 
 
 def test_a_finding_elsewhere_is_not_returned():
@@ -69,7 +69,7 @@ def test_a_finding_elsewhere_is_not_returned():
     method = ZOSPIDERNCF(delta=0.1, rho=1.0, spider=spider, finder=Finds([None]))
     f = Oracle.of(bowl, vectorized=True, samples=4)
     steps, ending = ended(method.iterates(f, 0.15 * E1, np.random.default_rng(0)))
-    assert (len(steps), ending.stop, ending.finding) == (1, Stop.FINISHED, None)
+    assert (len(steps), ending.stop, ending.evidence.finding) == (1, Stop.FINISHED, None)
 
 
 def test_downhill_escapes_on_the_falling_side_and_searches_only_where_v_is_small():
