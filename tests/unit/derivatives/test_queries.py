@@ -14,12 +14,14 @@ from escapade import Oracle, derivatives
 from escapade.derivatives import (
     consistency,
     estimates,
+    ladder,
     noise,
     paper,
     product_errors,
     products,
     sampling,
     smoothness,
+    units,
 )
 from escapade.derivatives import measure as measure_
 from escapade.derivatives.estimates import GradientRule
@@ -476,6 +478,46 @@ def test_where_f_is_roughest(fun):
     assert 0 <= more <= 81
 
 
+@pytest.mark.parametrize("directions", ["own", "shared"])
+def test_random_directions_of_a_batch(directions):
+    f = sampled(3)
+    f_S = f.on(f.draw(7, np.random.default_rng(0)))
+    assert line(paper.rand_gradient_sampled) == "2 per sample"
+    rng = np.random.default_rng(1)
+    assert cost(f, lambda: paper.rand_gradient_sampled(f_S, np.ones(3), 1e-3, rng, directions)) == 2 * 7
+
+
+# Units and the ladder of lengths
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_the_ladder_of_lengths(d):
+    f, x, rng, ones = quadratic(d), np.ones(d), np.random.default_rng(0), np.ones(d)
+    known = Noise(1e-15, "rounding")
+
+    def climb() -> object:
+        return ladder.climb(f, x, ones, ones, f.observe(x), known, gtol=1e-4, curvtol=1e-2, rng=rng)
+
+    assert cost(f, climb) == promised(ladder.climb, 0)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_units_of_variables_and_values(d):
+    f, rng, x = quadratic(d), np.random.default_rng(0), np.ones(d)
+    assert cost(f, lambda: units.of_values(f, x, 0.0, x, rng)) == promised(units.of_values, 0, d=d)
+    assert cost(f, lambda: units.learn(f, x, 0.0, rng)) == promised(units.learn, 0, d=d)
+    assert "up to 62 where x is 0" in line(units.learn)
+    assert line(units.length_at_zero) == "2 for each power of 16 up to where it fails, 54 at most, and 8"
+    zero = np.zeros(d)
+    for fun in (lambda X: np.cos(X).sum(axis=-1), lambda X: (X**2).sum(axis=-1), lambda X: X.sum(axis=-1)):
+        f = Oracle.of(fun, vectorized=True)
+        f0 = f.value(zero)
+        spent = cost(f, lambda f=f, f0=f0: units.length_at_zero(f, zero, f0, rng))
+        assert spent % 2 == 0
+        assert 2 <= spent <= 54 + 8
+        assert cost(f, lambda f=f, f0=f0: units.learn(f, zero, f0, rng)) <= promised(units.learn, 0, d=d) + 62
+
+
 TESTED = {
     *SIMPLE,
     paper.coord_gradient_spread,
@@ -523,6 +565,11 @@ TESTED = {
     SampledModel.hessian_spread,
     sampling.sampled_gradient,
     smoothness.roughest,
+    paper.rand_gradient_sampled,
+    ladder.climb,
+    units.learn,
+    units.length_at_zero,
+    units.of_values,
 }
 
 

@@ -705,6 +705,15 @@ def coupled(X):
     return np.sum((X[:, :-1] ** 2 + X[:, 1:] ** 2) ** 2 - 4 * X[:, :-1] + 3, axis=1)
 
 
+@pytest.mark.parametrize("d", [40, 100])
+def test_symmetric_products_certify_a_chain_of_quartics_at_a_moderate_price(d):
+    """29 and 28 rows for the certificate."""
+    result = escapade.minimize(coupled, np.full(d, 2.0), vectorized=True, rng=0)
+    assert result.success
+    assert result.certificate.nfev <= 32 * (d + 1)
+    assert result.certificate.curvature.lower > 0
+
+
 def test_products_that_are_slow_give_way_to_all_second_differences():
     """A curvature of 0.006 beside others of 4 takes hundreds of products, where all second differences take 20 rows.
 
