@@ -61,7 +61,7 @@ def gradient(
     decided = abs(norm2(g) - rule.gtol) > total
     if refinements == 0 or truncated <= GRADIENT.excess_truncation * noisy or decided:
         return first
-    finer = stencil.on_steps(steps_.balanced(stencil.x, stencil.unit, h, truncation, blur))
+    finer = stencil.on_steps(steps_.balanced(stencil.shortest, h, truncation, blur))
     try:
         second = gradient(finer, noise, rule, refinements=refinements - 1)
     except BudgetExhausted:  # what is known will have to do
@@ -82,7 +82,7 @@ def _holds_closer(stencil: CoordinateStencil, noise: Noise, rule: GradientRule, 
 
     Queries: 3*d, or 4*d if far rows are taken on both sides
     """
-    closer = stencil.on_steps(np.maximum(stencil.steps / 8, steps_.shortest(stencil.x, stencil.unit)))
+    closer = stencil.on_steps(np.maximum(stencil.steps / 8, stencil.shortest))
     try:
         again = gradient(closer, noise, rule, refinements=0)
     except BudgetExhausted:
@@ -162,7 +162,7 @@ def curvature_along(
     Queries: 4, and 2 more for each time the step is cut
     """
     value_error = 4 * noise.norm(1)
-    h = steps_.confirmation(stencil.x, stencil.unit, stencil.steps, v, value_error, curvtol)
+    h = steps_.confirmation(stencil.x, stencil.unit, stencil.steps, v, value_error, curvtol, stencil.resolution)
     best = Estimate(0.0, math.inf)
     raw: list[Estimate[float]] = []
     extrapolated: list[float] = []
@@ -224,8 +224,8 @@ def dense_hessian(stencil: CoordinateStencil, noise: Noise, order: int = 2, fact
     if order == 4:
         scaled = (4 * scaled - _second_differences(stencil, 2, 2 * factor)) / 3
     d = stencil.d
-    spread = d if noise.source == "rounding" else d + 4 * math.sqrt(d)
-    norm = dict(zip((1, 2, 4), PRODUCTS.norm, strict=True))[order]
+    spread = d if noise.bounded else d + 4 * math.sqrt(d)
+    norm = dict(zip((1, 2, 4), PRODUCTS.worst if noise.source == "roughness" else PRODUCTS.norm, strict=True))[order]
     return DenseHessian(scaled, norm * spread * noise.level / factor**2, stencil.steps)
 
 

@@ -15,13 +15,14 @@ from ..errors import InvalidSetting
 from ..oracle import Oracle, points
 from .settings import NOISE
 
-NoiseSource = Literal["rounding", "given", "estimated"]
+NoiseSource = Literal["rounding", "given", "estimated", "roughness"]
 
 @dataclass(frozen=True)
 class Noise:
     """The error of a function value.
 
-    `level` is a standard deviation for noise that was given or estimated, and a bound for rounding.
+    `level` is a standard deviation for noise that was given or estimated, and a bound for rounding and for roughness,
+    which is structure of f below the lengths that matter: not independent, as wrong as it can be everywhere.
     """
 
     level: float
@@ -29,20 +30,25 @@ class Noise:
     unit: float = 0.0
     """The unit in which values are given, where that is larger than their rounding; else 0."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether no error is larger than `level`."""
+        return self.source in ("rounding", "roughness")
+
     def norm(self, count: int, common: float = 0.0) -> float:
         """A bound on the norm of `count` errors, and of `common` (in root-mean-square) shared by all of them.
 
-        Rounding errors are bounded one by one. Random ones exceed this about once in 30,000 times: the norm
+        Rounding errors and roughness are bounded one by one. Random ones exceed this about once in 30,000 times: the norm
         of a normal vector is below sqrt(count) + 4.
         """
-        if self.source == "rounding":
+        if self.bounded:
             return self.level * math.sqrt(count) * (1 + common)
         return self.level * (math.sqrt(count) + NOISE.deviations * (1 + common * math.sqrt(count)))
 
 
-def check_noise(noise: float | str | None) -> None:
+def check_noise(noise: Noise | float | str | None) -> None:
     """Refuse what cannot be a noise level."""
-    if noise is None or noise == "auto":
+    if noise is None or noise == "auto" or isinstance(noise, Noise):
         return
     if isinstance(noise, str | bool) or not isinstance(noise, int | float | np.number):
         raise InvalidSetting(f"noise={noise!r} must be None (rounding), 'auto' or a standard deviation >= 0")
@@ -163,13 +169,13 @@ class NoiseEvidence:
         f0: float,
         rng: np.random.Generator,
         *,
-        noise: float | str | None,
+        noise: Noise | float | str | None,
     ) -> NoiseEvidence:
-        """Ask for them, unless the noise is given as a number.
+        """Ask for them, unless the noise is given as a number, or as what a ladder of lengths showed.
 
         Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None
         """
-        if is_number(noise):
+        if given(noise) is not None:
             return cls(np.array([f0]), np.zeros(0))
         first = cls(table(f, x, unit, f0, rng), np.zeros(0))
         if noise == "auto" or first.noise(x, unit, f.precision).source != "estimated":
@@ -243,6 +249,13 @@ class NoiseEvidence:
         return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0
 
 
-def is_number(noise: float | str | None) -> bool:
+def is_number(noise: Noise | float | str | None) -> bool:
     """Whether the noise was given as a standard deviation."""
     return isinstance(noise, int | float | np.number)
+
+
+def given(noise: Noise | float | str | None) -> Noise | None:
+    """The noise, where it was given; None where it is to be found out."""
+    if isinstance(noise, Noise):
+        return noise
+    return Noise(float(noise), "given") if is_number(noise) else None  # type: ignore[arg-type]

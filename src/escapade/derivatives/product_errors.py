@@ -103,7 +103,7 @@ def short_steps(products: HessianProducts, q: Vector, room: float, rng: np.rando
     typical = products.factor * products.P.typical(local.steps) * min(math.sqrt(local.d), PRODUCTS.longest)
     steps = along / length * typical / math.sqrt(local.d)
     least, even = math.sqrt(local.noise.norm(1) / steps / room), math.sqrt(along / across)
-    margin = 1.0 if local.noise.source == "rounding" else 3.0  # a bound, or a standard deviation
+    margin = 1.0 if local.noise.bounded else 3.0  # a bound, or a standard deviation
     part = max(min(rng.uniform(1, 1.5) * max(margin * least, PRODUCTS.closest), PRODUCTS.closer), least)
     return part / even, part * even
 

@@ -67,9 +67,13 @@ class Values:
     def noise(self, products: HessianProducts, h: float) -> float:
         """See `Source`."""
         local = products.local
-        shared = 1.0 if local.noise.source == "rounding" else 0.5
         spread = products.P.weighted_norm(1 / local.steps) / math.sqrt(local.d)
-        values = NOISE_FACTOR[products.order] * local.noise.norm(local.d, shared) * spread / products.factor
+        if local.noise.source == "roughness":  # four values an entry, all as wrong as they can be
+            worst = dict(zip((1, 2, 4), PRODUCTS.worst, strict=True))[products.order]
+            values = worst * local.noise.norm(local.d) * spread / products.factor
+        else:
+            shared = 1.0 if local.noise.bounded else 0.5
+            values = NOISE_FACTOR[products.order] * local.noise.norm(local.d, shared) * spread / products.factor
         # x + hv is rounded: a relative error of the displacement, times a curvature of the size seen.
         top = products.P.largest_curvature(np.abs(local.diagonal.value))
         return (values + top * epsilon(local.x) * norm(local.x / like(local.unit, local.x))) / h

@@ -168,6 +168,10 @@ class ProductSettings:
         3.0, "factor", "an error so much larger on shorter steps than on far ones is no truncation: f is another there",
         HELD,
     )
+    worst: tuple[float, float, float] = number(
+        (4.0, 4.0, 17 / 3), "d times roughness", "the same where errors are as wrong as they can be: row sums",
+        "derived: the weights of the values of an entry are 1, 1, 1, 1; extrapolated (4 * 4 + 1) / 3",
+    )
     norm: tuple[float, float, float] = number(
         (2.1, 1.6, 2.1), "d times noise", "the norm of the noise of all second differences, by order 1, 2, 4",
         "derived: errors of the row values are shared by a row and a column",

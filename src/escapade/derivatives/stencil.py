@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, Vector, like
 from ..oracle import Oracle, Stencil, axes, pairs, points, some_axes
+from .steps import shortest
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class CoordinateStencil:
     steps: Vector
     far: float = 2.0
     """The factor of the rows that are compared with those at one step."""
+    resolution: float = 0.0
+    """No step is shorter, in units of `unit`: the user asked for nothing below."""
     symmetric: bool = False
     """Whether far rows are taken on both sides, which long steps need: fourth derivatives cancel."""
     _rows: dict[float, Vector] = field(default_factory=dict, repr=False)
@@ -40,6 +43,11 @@ class CoordinateStencil:
     def d(self) -> int:
         """The dimension."""
         return int(self.x.shape[0])
+
+    @property
+    def shortest(self) -> Vector:
+        """The shortest steps that x and the resolution asked for leave."""
+        return np.maximum(shortest(self.x, self.unit), self.resolution)
 
     @property
     def usual(self) -> tuple[float, ...]:
@@ -106,7 +114,8 @@ class CoordinateStencil:
         return self._with(steps, rows)
 
     def _with(self, steps: Vector, rows: dict[float, Vector]) -> CoordinateStencil:
-        return CoordinateStencil(self.f, self.x, self.unit, self.f0, steps, self.far, self.symmetric, rows)
+        kept = {"far": self.far, "resolution": self.resolution, "symmetric": self.symmetric}
+        return CoordinateStencil(self.f, self.x, self.unit, self.f0, steps, **kept, _rows=rows)  # type: ignore[arg-type]
 
     # Other points
 

@@ -82,6 +82,13 @@ def against_noise(eta: float, curvtol: float) -> float:
     return math.sqrt(4 * eta / (STEPS.noise_share * curvtol))
 
 
+def at_least(h: Vector, resolution: float) -> Vector:
+    """Steps that are no shorter than a resolution: the next power of two above it."""
+    if resolution <= 0.0:
+        return h
+    return np.maximum(h, 2.0 ** math.ceil(math.log2(resolution)))
+
+
 def longest(x: Array, unit: Vector) -> Vector:
     """The longest steps that may be taken, per coordinate, in units of `unit`.
 
@@ -128,10 +135,10 @@ def require_resolved(name: str, radius: float, x: Array, magnitude: float, curva
         )
 
 
-def balanced(x: Array, unit: Vector, h: Vector, truncation: Any, noise: Any) -> Any:
+def balanced(least: Vector, h: Vector, truncation: Any, noise: Any) -> Any:
     """Steps of first differences, at most h, on which the truncation and the noise that h leaves would be alike."""
     fitting = h * np.cbrt(np.minimum(noise / (2 * truncation + 1e-300), 1.0))
-    return np.minimum(power_of_two(np.maximum(fitting, shortest(x, unit))), h)
+    return np.minimum(power_of_two(np.maximum(fitting, least)), h)
 
 
 def confirmation(
