@@ -52,19 +52,18 @@ class Cheapest(Finder):
         affordable = local.d <= CHOICE.large and local.f.remaining >= local.d * (local.d + 5)
         alternative = CHOICE.dense_share * local.d + 4 if affordable else math.inf
         lanczos = Lanczos(
-            **own,
-            alternative=alternative,
-            preconditioner=self.preconditioner,
-            lowest=self.lowest,
-            soft=self.soft,
-            wanted=self.wanted,
+            **own, preconditioner=self.preconditioner, lowest=self.lowest, soft=self.soft, wanted=self.wanted
         )
-        outcome = lanczos.search(local, rng, shift)
+        products = lanczos.begin(local, rng, shift)
+        outcome = products.run(alternative)
         if outcome.decided or not affordable:
             return outcome.finding, outcome.taken
         last = dense.at(local, rng, shift)
         if not (last.found or last.certified):
-            last = replace(last, reason=f"{last.reason}; before that, {outcome.finding.reason}")
+            more = products.run()
+            if more.decided:
+                return more.finding, more.taken
+            last = replace(last, reason=f"{last.reason}; besides, {more.finding.reason}")
         return last, outcome.taken
 
     def _can_decide(self, local: LocalModel) -> bool:

@@ -122,7 +122,8 @@ class Dense(Finder):
         lowest = v / products.local.steps
         lowest /= np.linalg.norm(lowest)
         spread, third = self._spread(products, hessian, rng)
-        far = product_errors.against_far_steps(products, lowest, hessian.scaled @ lowest)
+        both = replace(products, order=max(products.order, 2))  # one-sided differences against symmetric ones
+        far = product_errors.against_far_steps(both, lowest, hessian.scaled @ lowest)
         return max(spread, far.error), max(third, far.third)
 
     def _spread(

@@ -71,8 +71,6 @@ class Lanczos(Finder):
 
     wanted: float = 0.0
     """A curvature that is worth a few products more, if it can be shown; 0: none."""
-    alternative: float = math.inf
-    """Queries over d + 1 with which another finder would decide: attempts that would take more are left to it."""
 
     name = "lanczos"
 
@@ -82,28 +80,13 @@ class Lanczos(Finder):
 
     def search(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosOutcome:
         """Attempts with products of one kind after another, from the same starts."""
+        return self.begin(local, rng, shift).run()
+
+    def begin(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosSearch:
+        """A search that can be left and taken up again: its starts are drawn once."""
         products, limits = self._plan(local, shift)
-        starts, errors = random_starts(rng, local.d), _ErrorBudget(self.failure * (1 - LANCZOS.certificate_share), rng)
-        best, tried, taken = LanczosOutcome(self.undecided("nothing was tried")), set(), list[Product]()
-        for _ in range(FINDER.attempts):
-            tried.add((products.order, products.factor))
-            attempt = _Attempt(self, products, starts, limits, errors)
-            outcome = attempt.run()
-            taken += attempt.taken
-            if outcome.decided:
-                return replace(outcome, taken=tuple(taken))
-            better = outcome.finding.curvature.lower > best.finding.curvature.lower
-            finding = outcome.finding if better or len(tried) == 1 else best.finding
-            best = replace(outcome, finding=finding)
-            following = self._after(products, outcome.obstacle)
-            if outcome.contradicted and products.order > 1 and self.alternative < math.inf:
-                break
-            if following is None or following.order * attempt.products_needed > self.alternative:
-                break
-            if (following.order, following.factor) in tried or following.too_long:
-                break
-            products = following
-        return replace(best, taken=tuple(taken))
+        errors = _ErrorBudget(self.failure * (1 - LANCZOS.certificate_share), rng)
+        return LanczosSearch(self, products, limits, random_starts(rng, local.d), errors)
 
     def _plan(self, local: LocalModel, shift: float) -> tuple[HessianProducts, Thresholds]:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
@@ -124,16 +107,54 @@ class Lanczos(Finder):
             return shorter, limits
         return replace(products, order=2), Thresholds(local.d, share, one)
 
-    @staticmethod
-    def _after(products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
-        """Products that may pass where these failed, None if none would at a sensible price."""
-        if obstacle is Obstacle.SLOW:
-            return None
+
+@dataclass
+class LanczosSearch:
+    """The attempts of a search: with products of one kind after another, from the same starts."""
+
+    finder: Lanczos
+    products: HessianProducts | None
+    """Those of the next attempt; None where no others would pass."""
+    limits: Thresholds
+    starts: Matrix
+    errors: _ErrorBudget
+    best: Finding | None = None
+    taken: list[Product] = field(default_factory=list)
+    tried: set[tuple[int, float]] = field(default_factory=set)
+
+    def run(self, alternative: float = math.inf) -> LanczosOutcome:
+        """Attempts until one decides, none is left, or the next would cost more than an alternative: the queries over
+        d + 1 with which another finder would decide."""
+        outcome = LanczosOutcome(self.best or self.finder.undecided("no products are left to try"))
+        while self.products is not None and len(self.tried) < FINDER.attempts:
+            self.tried.add((self.products.order, self.products.factor))
+            attempt = _Attempt(self.finder, self.products, self.starts, self.limits, self.errors, alternative)
+            outcome = attempt.run()
+            self.taken += attempt.taken
+            if outcome.decided:
+                break
+            if self.best is None or outcome.finding.curvature.lower > self.best.curvature.lower:
+                self.best = outcome.finding
+            self.products = self._after(self.products, outcome.obstacle)
+            if self.products is None:
+                break
+            contradicted = outcome.contradicted and attempt.products.order > 1
+            dearer = self.products.order * attempt.products_needed > alternative
+            if alternative < math.inf and (contradicted or (dearer and outcome.obstacle is not Obstacle.NOISE)):
+                break
+        finding = outcome.finding if outcome.decided or self.best is None else self.best
+        return replace(outcome, finding=finding, taken=tuple(self.taken))
+
+    def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
+        """Products that may pass where these failed; None if they were tried, or step too far."""
         if products.order == 1:
-            return replace(products, order=2, along=1.0)
-        if obstacle is Obstacle.SCALE:
-            return replace(products, order=4, factor=products.factor / 4)
-        return after(products, obstacle)
+            following = replace(products, order=2, along=1.0)
+        elif obstacle is Obstacle.SCALE:
+            following = replace(products, order=4, factor=products.factor / 4)
+        else:
+            following = after(products, obstacle)
+        known = (following.order, following.factor) in self.tried
+        return None if known or following.too_long else following
 
 
 def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
@@ -188,6 +209,8 @@ class _Attempt:
     starts: Matrix
     limits: Thresholds
     errors: _ErrorBudget
+    alternative: float
+    """Queries over d + 1 with which another finder would decide."""
     tried: list[_Start] = field(default_factory=list)
     error: float = math.inf
     """What is expected of the error of products, and then the largest that was measured."""
@@ -239,7 +262,7 @@ class _Attempt:
             if len(self.tried) == r:
                 return None
             more = (r - len(self.tried)) * len(first.process.alpha) * self.products.order
-            if more > self.finder.alternative:
+            if more > self.alternative and not self._noisy(first.process):  # noise hurts the others more
                 return self._failed(Obstacle.SLOW, "another finder costs less than further starts")
             stop = self._begin(limits.of(r)) or self._settle(self.tried[-1], limits.of(r))
         return stop
@@ -278,7 +301,7 @@ class _Attempt:
     def _inexact(self, first: LanczosProcess) -> LanczosOutcome:
         """The errors of the products are in the way."""
         finder, limits = self.finder, self.limits
-        noisy = self.error <= LANCZOS.too_long * first.noise
+        noisy = self._noisy(first)
         level = max(first.level(self.error, limits.of(r)) for r in (1, max(limits.plan)))
         lower = level / self.products.P.norm**2 - finder.delta if level >= 0 else -math.inf
         obstacle = Obstacle.NOISE if noisy else Obstacle.TRUNCATION
@@ -287,6 +310,10 @@ class _Attempt:
         )
         shift = self.products.shift + finder.delta
         return self._failed(obstacle, reason, Interval(lower + shift, ANYWHERE.upper))
+
+    def _noisy(self, process: LanczosProcess) -> bool:
+        """Whether noise explains the errors that were measured."""
+        return self.error <= LANCZOS.too_long * process.noise
 
     # A start
 
@@ -320,7 +347,7 @@ class _Attempt:
         if len(process.alpha) < LANCZOS.rate_known_after or process.ritz()[0][0] <= 0:
             return False
         lacking = math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
-        return self.products.order * lacking > self.finder.alternative
+        return self.products.order * lacking > self.alternative
 
     def _lacking(self, process: LanczosProcess, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""

@@ -140,7 +140,8 @@ def measured(
     From 32 variables on it is seen along a few random directions, and exceeds the bound with probability `failure` at
     most; below, the product is taken again. On steps as short as noise allows, if the error may be as large as `room`.
 
-    Queries: 32 to 64, twice that if the order is 4; or those of `against_far_steps` and `depends_on_scale`
+    Queries: 32 to 64, twice that if the order is 4, and under noise those of `against_far_steps` where the error is in
+    the way; or those of `against_far_steps` and `depends_on_scale`
     """
     d, far = products.local.d, products.local.stencil.far
     if not many_variables(d):
@@ -150,6 +151,9 @@ def measured(
         return found
     half = failure / 2
     long = _random_components(products, q, image, far, 1.0, half, rng)
+    if long.error > room and products.local.noise.source != "rounding":  # noise counts many times in so few
+        whole = against_far_steps(products, q, image)
+        long = ProductError(min(long.error, whole.error), max(long.third, whole.third))
     along, across = short_steps(products, q, (room + 1e-300) / (4 * safety(d, half)), rng)
     if math.sqrt(along * across) >= PRODUCTS.closer:  # noise leaves no short steps: only a large error shows
         known = PRODUCTS.another * long.error / safety(d, half)
