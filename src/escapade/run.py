@@ -165,7 +165,8 @@ class Run:
         elsewhere = local is not None and not np.array_equal(to_numpy(local.x), to_numpy(self.y))
         if evidence.finding is None or elsewhere or (local is None and self.unit is not None):
             evidence = Evidence()
-        certificate = replace(self.certifier(f, self.x, self.rng, evidence), failure=self.failure)
+        certifier = replace(self.certifier, x0=self.trace.x0)
+        certificate = replace(certifier(f, self.x, self.rng, evidence), failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

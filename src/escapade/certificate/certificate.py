@@ -11,6 +11,7 @@ from .._array import Array, to_numpy
 from .._text import counted
 from ..interval import Interval
 from .rules import Verdict
+from .scale import Lengths
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ class Certificate:
     reason: str = ""
     remedy: str = ""
     """For an undecided verdict, what could be certified or changed."""
+    lengths: Lengths | None = None
+    """The lengths over which f was seen to follow what is claimed; None where f was not looked at that far."""
+    roughness: float = 0.0
+    """The amplitude of structure of f below `lengths`; 0 if none was seen."""
+    attainable: tuple[float, float] | None = None
+    """For an undecided verdict, the gtol and the curvtol that could be shown there."""
     trusted: dict[str, Trusted] = field(default_factory=dict)
     """What values alone cannot show and the certificate is conditional on."""
     nfev: int = 0
@@ -89,6 +96,9 @@ class Certificate:
         ]
         if self.radius is not None:
             lines.append(f"minimiser   within {self.radius:.2g} of x" + (" / x_scale" if self.scaled else ""))
+        if self.lengths is not None:
+            rough = f", rough below by {self.roughness:.2g}" if self.roughness else ""
+            lines.append(f"lengths     seen over {self.lengths}{rough}")
         lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
         if self.remedy:
             lines.append(f"remedy      {self.remedy}")
@@ -114,6 +124,10 @@ SENTENCES: dict[str, str] = {
 def _plain(value: Any) -> Any:
     if isinstance(value, Interval):
         return [_plain(value.lower), _plain(value.upper)]
+    if isinstance(value, Lengths):
+        return [_plain(value.shortest), _plain(value.longest)]
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, Trusted):
         return {"value": _plain(value.value), "source": value.source}
     if isinstance(value, dict):

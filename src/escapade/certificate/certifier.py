@@ -13,14 +13,16 @@ from .._array import Array, Vector, epsilon, norm2
 from ..curvature import FINDERS, SAMPLED_FINDERS, Cheapest, Evidence, Finder, Finding, Minibatch, SampledFinder
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
+from ..derivatives.ladder import Kind, Ladder
 from ..derivatives.measure import Books, LocalModel, measure
+from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import as_scale
-from . import rules
+from . import rules, scale
 from .certificate import Certificate, Trusted
 from .settings import RULES
 
@@ -38,6 +40,10 @@ class Certifier:
     noise: float | str | None = None
     x_scale: Any = None
     rho: float | None = None
+    x0: Array = None
+    """Where a run began: how far it came tells the lengths that matter."""
+    resolution: float | None = None
+    """None: what the ladder of lengths finds. 0: f is believed at all lengths. Else no step is shorter."""
     finder: str | Finder | SampledFinder = "auto"
 
     def __post_init__(self) -> None:
@@ -72,10 +78,30 @@ class Certifier:
     # Plain functions
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        ladder = Ladder(Kind.UNSEEN)
         try:
-            local = known.local or self._measure(f, x, rng)
+            local = known.local or self._measure(f, x, rng, self.noise)
+            if not nothing_known(local) and self.resolution is None:
+                ladder = scale.look(local, self.x0, gtol=self.gtol, curvtol=self.curvtol, rng=rng)
+                if ladder.kind is Kind.ROUGH:  # what was found holds for the structure of f, not for f at its scale
+                    local, known = self._measure(f, x, rng, scale.roughness(ladder)), Evidence()
         except BudgetExhausted as stop:
             return self._written(x, math.nan, UNKNOWN, rules.undecided(str(stop)), {}, 0.0)
+        certificate = self._judged(x, local, known, rng)
+        if ladder.kind is Kind.KINK and certificate.holds and self._falls_across(local, ladder):
+            kinked = rules.undecided(scale.KINKED, certificate.curvature)
+            certificate = self._written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
+        seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
+        return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
+
+    def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
+        try:
+            return scale.falls_across(local, self.x0, ladder)
+        except (BudgetExhausted, NonFiniteValue):
+            return True  # not shown otherwise
+
+    def _judged(self, x: Array, local: LocalModel, known: Evidence, rng: np.random.Generator) -> Certificate:
+        """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
         if why := nothing_known(local):
             return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
@@ -90,9 +116,12 @@ class Certifier:
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
 
-    def _measure(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
-        known = {"noise": self.noise, "x_scale": self.x_scale}
-        return measure(f, x, curvtol=self.curvtol, gtol=self.gtol, rho=self.rho, **known, rng=rng)
+    def _measure(
+        self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None
+    ) -> LocalModel:
+        tolerances = {"curvtol": self.curvtol, "gtol": self.gtol}
+        known: Any = {"rho": self.rho, "noise": noise, "x_scale": self.x_scale, "resolution": self.resolution or 0.0}
+        return measure(f, x, **tolerances, **known, rng=rng)
 
     def _curvature(
         self, local: LocalModel, rng: np.random.Generator, found: Finding | None
@@ -250,6 +279,7 @@ class Certifier:
             finder=finding.finder,
             reason=finding.reason,
             remedy=rules.remedy(gradient, finding, gtol=gtol, curvtol=curvtol) if verdict == "undecided" else "",
+            attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
             trusted=trusted,
             scaled=self.x_scale is not None,
         )

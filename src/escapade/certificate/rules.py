@@ -80,6 +80,16 @@ def allow_for_hessian_jump(finding: Finding, jump: float, curvtol: float) -> Fin
     return undecided(JUMPS, Interval(-math.inf, upper))
 
 
+def attainable(
+    verdict: Verdict, gradient: Interval, finding: Finding, *, gtol: float, curvtol: float
+) -> tuple[float, float] | None:
+    """For an undecided verdict, the tolerances that could be shown, where both intervals have an end."""
+    shown = gradient.upper, -finding.curvature.lower
+    if verdict != "undecided" or not all(map(math.isfinite, shown)) or finding.reason == JUMPS:
+        return None
+    return max(gtol, RULES.room * shown[0]), max(curvtol, RULES.room * shown[1])
+
+
 def remedy(gradient: Interval, finding: Finding, *, gtol: float, curvtol: float) -> str:
     """For an undecided verdict: the tolerances that could be certified, or what could be changed."""
     if finding.reason == JUMPS:

@@ -22,6 +22,10 @@ class RuleSettings:
     )
     unclear: float = number(2.0, "curvtol", "it is not asked for where something lower than this was seen", HELD)
     margin: float = number(1.2, "factor", "products towards \"minimum\" aim so much higher", HELD)
+    roughness: float = number(
+        3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
+        "the largest of a few hundred values is three deviations away",
+    )
     suggested: float = number(1000.0, "factor", "a tolerance that is looser by more is not worth suggesting", HELD)
     room: float = number(1.1, "factor", "a suggested tolerance is so much larger than what was shown", "two digits")
 

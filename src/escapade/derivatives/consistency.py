@@ -112,7 +112,9 @@ def check_scales(
     signs = np.where(rng.random((CONSISTENCY.signs, d)) < 0.5, -1.0, 1.0) * steps
     groups, lengths = _groups(signs[0], sizes, rng)
     squares = np.concatenate([np.sum(signs**2, axis=1), np.sum(lengths**2, axis=1)])
-    short = steps_.short_part(stencil.x, stencil.unit, np.sqrt(squares), value_error, curvtol)
+    short = steps_.short_part(
+        stencil.x, stencil.unit, np.sqrt(squares), value_error, curvtol, stencil.resolution
+    )
     ratios = rng.uniform(0.8, 1.2, len(squares)) * short
     unequal = rng.uniform(-1, 1, (CONSISTENCY.unequal, d)) * steps
     few, half, values = _values(stencil, signs, groups, lengths, ratios, ratios[:1] * unequal)
@@ -248,7 +250,7 @@ def _check_one(
 ) -> AlongCheck:
     value_error = noise.norm(1)
     length = factor * float(np.sqrt(len(v))) / norm2(v / stencil.steps)
-    part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol))
+    part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol, stencil.resolution))
     t = length * np.array([min(part, 0.7 * CONSISTENCY.shortened), CONSISTENCY.shortened, 1.0, 2.0])
     up, down = stencil.along(v, (*t, *-t), "check").reshape(2, 4)
     *short, long, longer = (up + down - 2 * stencil.f0) / t**2

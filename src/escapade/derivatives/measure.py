@@ -19,7 +19,7 @@ from . import consistency, estimates
 from . import steps as steps_
 from .consistency import AlongCheck, OddParts
 from .estimates import CurvatureAlong, DenseHessian, GradientRule
-from .noise import Noise, NoiseEvidence, check_noise, is_number
+from .noise import Noise, NoiseEvidence, check_noise, given
 from .settings import CONSISTENCY, STEPS
 from .stencil import CoordinateStencil
 
@@ -178,15 +178,16 @@ def measure(
     curvtol: float,
     gtol: float = math.inf,
     rho: float | None = None,
-    noise: float | str | None = None,
+    noise: Noise | float | str | None = None,
     x_scale: Any = None,
+    resolution: float = 0.0,
     rng: np.random.Generator,
 ) -> LocalModel:
     """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
     With noise=None rounding is assumed, and checked: a difference table that shows more, unless that fades on a
     much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
-    changes at all are lengthened; steps longer than the structure of f are cut.
+    changes at all are lengthened; steps longer than the structure of f are cut. None is shorter than the `resolution`.
 
     Queries: 3*d + 34, or 4*d + 25 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
     18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
@@ -195,9 +196,8 @@ def measure(
     unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
     f0 = look.value(x)
     evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
-    given = Noise(float(noise), "given") if is_number(noise) else None  # type: ignore[arg-type]
-    start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]))
-    fitted = _fit_to_noise(start, evidence, given, curvtol, rng, trust_table=noise == "auto")
+    start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]), resolution=resolution)
+    fitted = _fit_to_noise(start, evidence, given(noise), curvtol, rng, trust_table=noise == "auto")
     stencil, jump = _fit_to_scale(fitted.stencil, fitted.noise, curvtol)
     rule = GradientRule(curvtol, gtol, rho)
     found = _fit_to_shorter(stencil, fitted.noise, rule, rng)
@@ -223,7 +223,7 @@ class _Fitted:
 def _fit_to_noise(
     start: CoordinateStencil,
     evidence: NoiseEvidence,
-    given: Noise | None,
+    known: Noise | None,
     curvtol: float,
     rng: np.random.Generator,
     *,
@@ -234,16 +234,18 @@ def _fit_to_noise(
     Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
     """
     x, unit, d, precision = start.x, start.unit, start.d, start.f.precision
-    noise = evidence.noise(x, unit, precision, known=given, trust_table=trust_table)
+    noise = evidence.noise(x, unit, precision, known=known, trust_table=trust_table)
     stretch, together, lost = np.ones(d), np.zeros(0), None
-    most = steps_.power_of_two(steps_.longest(x, unit))
+    least = start.resolution
+    most = np.maximum(steps_.power_of_two(steps_.longest(x, unit)), least)
     for attempt in range(STEPS.rounds):
         last = attempt == STEPS.rounds - 1
         fitting = steps_.curvature_steps(x, unit, noise.level, curvtol) / unit
         symmetric = steps_.against_noise(noise.level, curvtol) > epsilon(x) ** 0.25
         far = 2.0 if symmetric else 2.0 + int(rng.integers(STEPS.furthest + 1)) / 1024
         fresh: Any = {"_rows": {}, "_pairs": {}, "_finer": {}}
-        stencil = replace(start, steps=np.minimum(stretch * fitting, most), far=far, symmetric=symmetric, **fresh)
+        steps = np.minimum(np.maximum(stretch * fitting, least), most)
+        stencil = replace(start, steps=steps, far=far, symmetric=symmetric, **fresh)
         try:
             stencil.take_rows(*stencil.usual)
         except NonFiniteValue as error:
@@ -266,7 +268,7 @@ def _fit_to_noise(
             continue
         before, seen = noise, np.concatenate([together, stencil.known])
         noise = evidence.noise(
-            x, unit, stencil.f.precision, known=given or (before if before.unit else None), rows=seen,
+            x, unit, stencil.f.precision, known=known or (before if before.unit else None), rows=seen,
             longest=float(np.max(stencil.steps)), trust_table=trust_table,
         )
         if noise.level <= 16 * before.level:
@@ -278,7 +280,7 @@ def _fit_to_noise(
 def _wild(stencil: CoordinateStencil) -> Any:
     """The coordinates over whose steps f changes out of all proportion, and whose steps can still be cut."""
     change = np.max(np.abs(stencil.known - stencil.f0).reshape(-1, stencil.d), axis=0)
-    room = stencil.steps / STEPS.lost >= steps_.shortest(stencil.x, stencil.unit)
+    room = stencil.steps / STEPS.lost >= stencil.shortest
     return (change > STEPS.wild * (1 + abs(stencil.f0))) & room
 
 
@@ -294,7 +296,8 @@ def _fit_to_scale(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
     before = np.full(stencil.d, np.inf)
     for _ in range(STEPS.cuts):
         size, clear, change = _disagreement(stencil, noise, curvtol)
-        which = np.flatnonzero(clear & (64 * noise.level <= STEPS.noise_room * size))
+        room = (64 * noise.level <= STEPS.noise_room * size) & (stencil.steps / STEPS.cut >= stencil.resolution)
+        which = np.flatnonzero(clear & room)
         if len(which) == 0:
             break
         before[which] = (change / size)[which]
@@ -318,7 +321,8 @@ def _fit_to_shorter(
         g = estimates.gradient(stencil, noise, rule)
         curvatures = estimates.diagonal(stencil, noise).value
         check = consistency.check_scales(stencil, noise, rule.curvtol, g, curvatures, rng, cut=cut > 0)
-        if check.consistent or cut == CONSISTENCY.cuts:
+        too_short = float(np.min(stencil.steps)) / STEPS.cut < stencil.resolution
+        if check.consistent or too_short or cut == CONSISTENCY.cuts:
             break
         stencil = stencil.on_steps(stencil.steps / STEPS.cut)
     if check.odd is not None:

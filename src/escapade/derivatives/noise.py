@@ -38,8 +38,8 @@ class Noise:
     def norm(self, count: int, common: float = 0.0) -> float:
         """A bound on the norm of `count` errors, and of `common` (in root-mean-square) shared by all of them.
 
-        Rounding errors and roughness are bounded one by one. Random ones exceed this about once in 30,000 times: the norm
-        of a normal vector is below sqrt(count) + 4.
+        Rounding errors and roughness are bounded one by one. Random ones exceed this about once in 30,000 times: the
+        norm of a normal vector is below sqrt(count) + 4.
         """
         if self.bounded:
             return self.level * math.sqrt(count) * (1 + common)

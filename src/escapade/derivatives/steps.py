@@ -82,13 +82,6 @@ def against_noise(eta: float, curvtol: float) -> float:
     return math.sqrt(4 * eta / (STEPS.noise_share * curvtol))
 
 
-def at_least(h: Vector, resolution: float) -> Vector:
-    """Steps that are no shorter than a resolution: the next power of two above it."""
-    if resolution <= 0.0:
-        return h
-    return np.maximum(h, 2.0 ** math.ceil(math.log2(resolution)))
-
-
 def longest(x: Array, unit: Vector) -> Vector:
     """The longest steps that may be taken, per coordinate, in units of `unit`.
 
@@ -142,7 +135,7 @@ def balanced(least: Vector, h: Vector, truncation: Any, noise: Any) -> Any:
 
 
 def confirmation(
-    x: Array, unit: Vector, h: Vector, v: Vector, value_error: float, curvtol: float
+    x: Array, unit: Vector, h: Vector, v: Vector, value_error: float, curvtol: float, resolution: float
 ) -> float:
     """The first step of second differences along the unit vector v: noise below a share of the tolerance, and what x
     resolves; but not far beyond the steps h that fit the coordinates."""
@@ -153,13 +146,17 @@ def confirmation(
     )
     fitted = 1 / float(np.linalg.norm(v / h))
     most = max(STEPS.longest / 2, 2 * fitted)
-    return STEPS.confirm_odd * float(power_of_two(np.asarray(min(least, most, STEPS.confirm_longest * fitted))))
+    h0 = STEPS.confirm_odd * float(power_of_two(np.asarray(min(least, most, STEPS.confirm_longest * fitted))))
+    return max(h0, 2 * resolution)  # it is halved once, at least
 
 
-def short_part(x: Array, unit: Vector, lengths: Any, value_error: float, curvtol: float) -> Any:
+def short_part(
+    x: Array, unit: Vector, lengths: Any, value_error: float, curvtol: float, resolution: float = 0.0
+) -> Any:
     """The least part of steps of these lengths over which the tolerance shows in spite of noise and of the rounding of
-    x; at most `CONSISTENCY.shortened`."""
+    x; at most `CONSISTENCY.shortened`, where the resolution asked for allows that."""
     reach = float(np.linalg.norm(to_numpy(x) / unit))
     visible = np.sqrt(CONSISTENCY.smallest_change * value_error / curvtol)
     least = max(visible, CONSISTENCY.rounding_room * epsilon(x) * reach)
-    return np.asarray(np.minimum(CONSISTENCY.shortened, least / lengths))
+    part = np.minimum(CONSISTENCY.shortened, least / lengths)
+    return np.asarray(np.minimum(np.maximum(part, resolution * math.sqrt(x.shape[0]) / lengths), 1.0))

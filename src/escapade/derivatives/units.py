@@ -49,6 +49,17 @@ def of_variables(x: Vector) -> Vector:
     return np.where(alike, c, size)
 
 
+def lengths(x: Vector, x0: Vector | None = None) -> Vector:
+    """How far each variable may be thought to matter: its size, or a hundredth of what it was or has travelled since
+    x0; a thousandth of the median of these at least. One, where nothing is known of it.
+    """
+    size = np.abs(x)
+    if x0 is not None:
+        size = np.maximum(size, UNITS.travelled * np.maximum(np.abs(x0), np.abs(x - x0)))
+    known = size[size > UNITS.zero]
+    return np.ones(len(x)) if len(known) == 0 else np.maximum(size, UNITS.least * float(np.median(known)))
+
+
 def length_at_zero(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> float:
     """A length at x = 0: that at which the parabola along a random sign vector fails by half; if it never does, the
     length of the Newton step along it; if there is none, 1.

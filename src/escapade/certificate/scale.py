@@ -1,0 +1,84 @@
+"""Whether a claim holds at the scale of the user's variables, and not only on the difference steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array, Vector, to_numpy
+from ..derivatives import units
+from ..derivatives.ladder import Kind, Ladder, climb
+from ..derivatives.measure import LocalModel
+from ..derivatives.noise import Noise
+from ..derivatives.settings import LADDER
+from .settings import RULES
+
+KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
+ROUGH = "f is rough below a length of {length:.2g}, by {amplitude:.2g}"
+
+
+def look(
+    local: LocalModel, x0: Array | None, *, gtol: float, curvtol: float, rng: np.random.Generator
+) -> Ladder:
+    """The ladder of lengths at a point that was measured.
+
+    Queries: 36
+    """
+    tolerances = {"gtol": gtol, "curvtol": curvtol}
+    return climb(local.f, local.x, local.unit, scale_of(local, x0), local.f0, local.noise, **tolerances, rng=rng)
+
+
+def scale_of(local: LocalModel, x0: Array | None) -> Vector:
+    """The lengths over which the user's variables matter, in y = x / unit: one where a scale was given, else from the
+    sizes of x and, after a run, its way from x0."""
+    if np.any(local.unit != 1.0):
+        return np.ones(local.d)
+    start = None if x0 is None else to_numpy(x0).astype(np.float64)
+    return units.lengths(to_numpy(local.x).astype(np.float64), start)
+
+
+def roughness(ladder: Ladder) -> Noise:
+    """Structure of f below a length, as a bound on what it does to a value: its amplitude is an rms over few lines."""
+    return Noise(RULES.roughness * ladder.amplitude, "roughness")
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The interval of lengths over which f was seen to follow what is claimed, in y = x / unit."""
+
+    shortest: float
+    longest: float
+
+    def __str__(self) -> str:
+        return f"[{self.shortest:.2g}, {self.longest:.2g}]"
+
+
+def lengths_of(local: LocalModel, ladder: Ladder) -> Lengths:
+    """From the shortest step to where one parabola no longer describes f, or the longest step if that is more."""
+    longest = float(np.max(local.steps)) * math.sqrt(local.d)
+    seen = ladder.smooth_up_to if ladder.kind is Kind.SMOOTH else 0.0
+    return Lengths(float(np.min(local.steps)), max(longest, seen))
+
+
+def falls_across(local: LocalModel, x0: Array | None, ladder: Ladder) -> bool:
+    """Whether f falls by more than its structure explains, along the gradient seen at the scale where a parabola rises
+    above that structure, on both sides of each variable, or on the ladder.
+
+    Queries: 2*d + 6
+    """
+    scale, amplitude = scale_of(local, x0), ladder.amplitude
+    top = LADDER.longest
+    length = 3 * math.sqrt(amplitude / max(ladder.curvature, 1e-300))
+    w = scale / float(np.linalg.norm(scale)) * math.sqrt(local.d)
+    t = float(np.clip(length, 4 * ladder.length, max(4 * ladder.length, top * float(np.max(scale)))))
+    rows = t * np.diag(w)
+    plus, minus = local.values(np.concatenate([rows, -rows]), "check").reshape(2, -1)
+    way = -((plus - minus) / (2 * t * w)) * w**2
+    size = float(np.linalg.norm(way))
+    if size == 0.0:
+        return ladder.fall > RULES.roughness * amplitude
+    ahead = local.along(way / size, t * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0]), "check")
+    lowest = float(min(np.min(plus), np.min(minus), np.min(ahead), local.f0 - ladder.fall))
+    return local.f0 - lowest > RULES.roughness * amplitude
