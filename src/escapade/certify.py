@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -74,8 +73,7 @@ def certify(
     """
     refuse_constraints(bounds, constraints)
     point = as_point(x, "x")
-    check_tolerances(gtol, curvtol, failure, noise)
-    curvtol = math.sqrt(gtol) if curvtol is None else curvtol
+    asked = check_tolerances(gtol, curvtol, failure, noise)
     if rho is not None:
         require_positive("rho", rho)
     as_scale(x_scale, point)
@@ -92,7 +90,7 @@ def certify(
     )
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
-        gtol=gtol, curvtol=curvtol, failure=failure, noise=noise, x_scale=x_scale, rho=rho, finder=finder
+        gtol=asked.gtol, curvtol=asked.curvtol, failure=failure, noise=noise, x_scale=x_scale, rho=rho, finder=finder
     )
     with closing(f):
         return replace(task(f, point, as_generator(rng)), seed=seed)

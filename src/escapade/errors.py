@@ -8,6 +8,7 @@ EscapadeError
 └── OracleError                          something happened at the door to function values
     ├── BudgetExhausted                  the stencil asked for would pass the budget
     ├── TimeExhausted                    it was asked for after the deadline
+    ├── OutsideDomain                    it was asked for outside the domain of f
     ├── EvaluationFailed                 the user's function raised
     ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
     └── NonFiniteValue                   it returned NaN or infinity
@@ -62,6 +63,10 @@ class BudgetExhausted(OracleError):
             f"{used} of maxfev={maxfev} are used{kept}; raise maxfev"
         )
         self.asked, self.used, self.maxfev = asked, used, maxfev
+
+
+class OutsideDomain(OracleError):
+    """A point outside the domain of f was refused; no method should ask for one."""
 
 
 class TimeExhausted(OracleError):

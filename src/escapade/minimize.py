@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -104,7 +103,7 @@ def minimize(
     """
     refuse_constraints(bounds, constraints)
     x = as_point(x0)
-    check_tolerances(gtol, curvtol, failure, noise)
+    asked = check_tolerances(gtol, curvtol, failure, noise)
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     failures = Failures(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
@@ -124,8 +123,8 @@ def minimize(
     )
     f.until(limits.deadline)
     share = budget.of_method(failure, sampled=samples is not None)
-    goal = Goal(gtol, math.sqrt(gtol) if curvtol is None else curvtol, share, noise, prefer)
-    certifier = Certifier(gtol=gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale)
+    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer)
+    certifier = Certifier(gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale)
     generator = as_generator(rng)
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": goal.curvtol}

@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._array import Array, Vector, to_numpy
 from .errors import InvalidSetting
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`."""
+
+    gtol: float
+    curvtol: float
+
+    @classmethod
+    def of(cls, gtol: float, curvtol: float | None) -> Tolerances:
+        """Those asked for; a `curvtol` of None is the root of `gtol`, as in the paper.
+
+        Raises
+        ------
+        InvalidSetting
+            If one is not positive and finite.
+        """
+        require_positive("gtol", gtol)
+        if curvtol is not None:
+            require_positive("curvtol", curvtol)
+        return cls(float(gtol), math.sqrt(gtol) if curvtol is None else float(curvtol))
+
 
 SCALES = (1e-100, 1e100)
 """x_scale beyond these leaves no room for squares in float64."""

@@ -6,16 +6,14 @@ from typing import Any
 
 from .derivatives.noise import check_noise
 from .errors import InvalidSetting
-from .tolerances import require_positive, require_probability
+from .tolerances import Tolerances, require_probability
 
 
-def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> None:
-    """Refuse tolerances that cannot be."""
-    require_positive("gtol", gtol)
-    if curvtol is not None:
-        require_positive("curvtol", curvtol)
+def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> Tolerances:
+    """The tolerances asked for, if they can be."""
     require_probability("failure", failure)
     check_noise(noise)
+    return Tolerances.of(gtol, curvtol)
 
 
 def check_prefer(prefer: str, method: Any) -> None:

@@ -53,7 +53,7 @@ def test_the_report_opens_and_shows_every_figure(report, tmp_path):
     grids = {record.panel for record in report.records if record.figure == "rspi-grid"}
     places = re.findall(r'class="plotly-graph-div[^"]*"', page)
     drawn = [place for place in places if "js-plotly-plot" in place]
-    assert len(places) == len(drawn) == len(rows) + 1 == 23  # rows of panels, and the grid
+    assert len(places) == len(drawn) == len(rows) + 1 == 25  # rows of panels, and the grid
     titles = re.findall(r'class="annotation-text"[^>]*>([^<]+)<', page)
     assert sorted(titles) == sorted([*(title for row in rows for title in row), *grids])
     assert page.count("<div class=\"bar\">") > 100  # queries by purpose, a bar a curve
@@ -68,7 +68,7 @@ def test_a_broken_page_is_noticed(report, tmp_path):
     broken.write_text(report.report.read_text().replace("Plotly.newPlot", "Plotly.noPlot", 1))
     page, console = opened(broken, tmp_path)
     assert any("noPlot" in line for line in console)
-    assert len(re.findall(r'class="plotly-graph-div js-plotly-plot"', page)) == 22
+    assert len(re.findall(r'class="plotly-graph-div js-plotly-plot"', page)) == 24
 
 
 def test_the_report_needs_nothing_else(report):

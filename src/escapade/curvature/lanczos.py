@@ -209,7 +209,7 @@ class _Attempt:
     starts: Matrix
     limits: Thresholds
     errors: _ErrorBudget
-    alternative: float
+    alternative: float = math.inf
     """Queries over d + 1 with which another finder would decide."""
     tried: list[_Start] = field(default_factory=list)
     error: float = math.inf

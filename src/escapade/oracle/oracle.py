@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
 from .._text import named
+from ..domain import Domain
 from ..errors import (
     BudgetExhausted,
     EvaluationFailed,
@@ -26,6 +27,7 @@ from ..errors import (
     MissingCapability,
     MissingValue,
     OracleError,
+    OutsideDomain,
     TimeExhausted,
 )
 from ..executors import choose
@@ -180,11 +182,24 @@ class Oracle:
         engine = self._engine
         return np.inf if engine.maxfev is None else engine.maxfev - engine.ledger.queries
 
+    def within(self, domain: Domain) -> None:
+        """Ask f nowhere else: every point that is sent to it is checked."""
+        self._engine.domain = domain
+
+    def remember(self, memory: int) -> None:
+        """Keep the last pairs of a point and its value, in so many bytes."""
+        self._engine.store.memory = memory
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The last points, as rows, and their values, as far as they are remembered."""
+        return self._engine.store.pairs()
+
     @property
     def best(self) -> tuple[Array, float | None]:
         """The best point so far and its value; (None, None) before the first, or if values are of many batches."""
-        engine = self._engine
-        return (engine.best_x, None if engine.best_x is None else engine.best_fun)
+        store = self._engine.store
+        return (store.best_x, None if store.best_x is None else store.best_fun)
 
     # The door
 
@@ -197,8 +212,7 @@ class Oracle:
             most = (engine.maxfev or 0) + engine.reserved
             engine.refused = BudgetExhausted(queries, ledger.queries, most, engine.reserved)
             raise self._with_best(engine.refused)
-        if engine.deadline < np.inf and time.monotonic() > engine.deadline:
-            raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
+        self._in_time()
         ledger.rounds += 1
         values, why = self._evaluate(stencil, keep_best=self.batch is None)
         missing = int(np.sum(np.isnan(values))) if why else 0
@@ -263,25 +277,40 @@ class Oracle:
         size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
         if 0 < size <= rows:
             return self._block(stencil, (0, size), keep_best)
-        blocks = [self._block(stencil, (k, min(k + rows, size)), keep_best) for k in range(0, size, rows)]
+        blocks = []
+        for k in range(0, size, rows):
+            try:
+                self._in_time()
+            except TimeExhausted:  # what was delivered is counted
+                self.ledger.count(self.purpose, k * self._weight())
+                raise
+            blocks.append(self._block(stencil, (k, min(k + rows, size)), keep_best))
         return np.concatenate([np.empty(0), *(v for v, _ in blocks)]), next((why for _, why in blocks if why), "")
+
+    def _in_time(self) -> None:
+        """Refuse whatever comes after the deadline."""
+        deadline = self._engine.deadline
+        if deadline < np.inf and time.monotonic() > deadline:
+            raise self._with_best(TimeExhausted("the time allowed is over: raise maxtime"))
 
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
         engine, journal = self._engine, self._engine.journal
+        if not engine.domain.unbounded and not np.all(engine.domain.contains(to_numpy(stencil.rows(*span)))):
+            raise OutsideDomain("f was to be asked outside its domain: this is a fault of the method")
         what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
         ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
         try:
             values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
         except (EvaluationFailed, KeyboardInterrupt) as error:
             if keep_best and "seen" in vars(error):  # of the rows before the one that failed
-                engine.keep_best(vars(error)["seen"], stencil, span[0])
+                engine.store.add(vars(error)["seen"], stencil, span[0])
             if isinstance(error, EvaluationFailed):
                 self._with_best(error)
             raise
         engine.precision = max(engine.precision, precision)
         if keep_best:
-            engine.keep_best(values, stencil, span[0])
+            engine.store.add(values, stencil, span[0])
         return values, lost
 
     def _book(self, rows: int) -> None:

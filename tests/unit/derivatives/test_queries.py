@@ -408,13 +408,13 @@ def test_the_error_of_a_product(d, order, noise):
     product_errors.against_far_steps(multiply, q, image)  # all rows are known
     spent = cost(local.f, lambda: measured(multiply, q, image, delta=0.1, room=1e-3, failure=1e-3, rng=rng))
     assert line(measured) == (
-        "32 to 64, twice that if the order is 4; or those of `against_far_steps` and `depends_on_scale`"
+        "32 to 64, twice that if the order is 4, and under noise those of `against_far_steps` where the error is in "
+        "the way; or those of `against_far_steps` and `depends_on_scale`"
     )
+    again = promised(product_errors.against_far_steps, {1: 0, 2: 1, 4: 2}[order], d=d)
     if product_errors.many_variables(d):
-        assert 32 * times <= spent <= 64 * times
+        assert 32 * times <= spent <= 64 * times + (again if noise else 0)
     else:
-        far = {1: 0, 2: 1, 4: 2}[order]
-        again = promised(product_errors.against_far_steps, far, d=d)
         assert spent - again in (0, promised(product_errors.depends_on_scale, 1) * times)
 
 
