@@ -223,9 +223,9 @@ class Certifier:
             trusted["samples rarer than"] = Trusted(SAMPLING.rare, "not looked for")
         rho = trusted["rho"].value if "rho" in trusted else math.inf
         certificate = self._written(x, fun, gradient, finding, trusted, rho)
-        if certificate.radius is not None and certificate.radius > epsilon(x) ** 0.25:
-            return replace(certificate, verdict="second-order", radius=None)  # further than differences have looked
-        return certificate
+        if certificate.radius is None or rules.within_reach(certificate.radius, epsilon(x)):
+            return certificate
+        return replace(certificate, verdict="second-order", radius=None)
 
     def _sampled_curvature(
         self, f: Oracle, x: Array, rng: np.random.Generator, finder: SampledFinder

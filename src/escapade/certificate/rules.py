@@ -49,6 +49,11 @@ def minimum_radius(g: float, curvature: float, rho: float) -> float | None:
     return 2 * g / curvature if curvature > 0 and rho * g < curvature**2 / 2 else None
 
 
+def within_reach(radius: float, eps: float) -> bool:
+    """Whether a ball is within the steps of differences on samples, where no value at its end is looked at."""
+    return bool(radius <= eps**0.25)
+
+
 def estimated_rho(thirds: Iterable[float]) -> float:
     """A Lipschitz constant of the Hessian, from the third derivatives that were seen."""
     return RULES.rho_safety * max(thirds)
