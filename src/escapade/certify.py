@@ -13,7 +13,7 @@ from .certificate import Certificate, Certifier
 from .curvature import Finder
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
-from .validation import check_tolerances, refuse_constraints
+from .validation import check_resolution, check_tolerances, refuse_constraints
 
 
 def certify(
@@ -27,6 +27,7 @@ def certify(
     noise: float | str | None = None,
     x_scale: Any = None,
     rho: float | None = None,
+    resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
     maxfev: int | None = None,
@@ -59,6 +60,8 @@ def certify(
         Rounding only (checked against a difference table), estimated, or the standard deviation of the error of f.
     rho : float, optional
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
+    resolution : float, optional
+        The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
     samples : int or "stream", optional
         f is an average over so many samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
@@ -74,6 +77,7 @@ def certify(
     refuse_constraints(bounds, constraints)
     point = as_point(x, "x")
     asked = check_tolerances(gtol, curvtol, failure, noise)
+    check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
     as_scale(x_scale, point)
@@ -90,7 +94,14 @@ def certify(
     )
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
-        gtol=asked.gtol, curvtol=asked.curvtol, failure=failure, noise=noise, x_scale=x_scale, rho=rho, finder=finder
+        gtol=asked.gtol,
+        curvtol=asked.curvtol,
+        failure=failure,
+        noise=noise,
+        x_scale=x_scale,
+        rho=rho,
+        resolution=resolution,
+        finder=finder,
     )
     with closing(f):
         return replace(task(f, point, as_generator(rng)), seed=seed)

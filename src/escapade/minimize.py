@@ -16,7 +16,7 @@ from .result import Result
 from .run import Run
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
-from .validation import check_prefer, check_tolerances, refuse_constraints
+from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints
 
 
 def minimize(
@@ -34,6 +34,7 @@ def minimize(
     noise: float | str | None = None,
     prefer: Literal["queries", "rounds"] = "queries",
     x_scale: Any = None,
+    resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
     workers: Any = None,
@@ -68,6 +69,10 @@ def minimize(
     noise : float, "auto" or None
         How wrong values are: a standard deviation, "auto" to measure it (also noise that is piecewise smooth, as a
         solver inside f makes it), or None for rounding, and random noise where it shows.
+    resolution : float, optional
+        The length below which f is not believed. None: the certificate looks for structure of f below the scale of its
+        variables, and claims nothing that holds only below it. 0: f is believed at all lengths. r > 0: the certificate
+        takes no step shorter than r, and its claims hold above r. See docs/scale.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
     prefer : "queries" or "rounds"
@@ -104,6 +109,7 @@ def minimize(
     refuse_constraints(bounds, constraints)
     x = as_point(x0)
     asked = check_tolerances(gtol, curvtol, failure, noise)
+    check_resolution(resolution)
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     failures = Failures(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
@@ -124,11 +130,14 @@ def minimize(
     f.until(limits.deadline)
     share = budget.of_method(failure, sampled=samples is not None)
     goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer)
-    certifier = Certifier(gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale)
+    certifier = Certifier(
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale, resolution=resolution
+    )
     generator = as_generator(rng)
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": goal.curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
+        settings |= {} if resolution is None else {"resolution": resolution}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": grad is not None},
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},

@@ -79,6 +79,8 @@ class Result(OptimizeResult):
                 stop = VERDICTS[certificate.verdict]
                 if stop is Stop.UNDECIDED and f.refused:
                     stop = Stop.BUDGET
+                elif stop is Stop.UNDECIDED and certificate.noise_limited:
+                    stop, why = Stop.NOISE_LIMITED, why or certificate.remedy
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best
         if stop is Stop.BUDGET:

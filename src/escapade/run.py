@@ -149,7 +149,7 @@ class Run:
         if f.remaining < math.inf:
             self.reserved = int(f.remaining // 4)
             if f.samples is None:
-                self.reserved = min(self.reserved, 24 * (d + 1) + 40)
+                self.reserved = min(self.reserved, 24 * (d + 1) + 76)
             f.reserve(self.reserved)
 
     def _record(self, iterate: Iterate, name: str) -> None:

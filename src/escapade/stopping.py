@@ -37,6 +37,7 @@ class Stop(Enum):
     SADDLE = 9, "The method stopped at a saddle: a direction of negative curvature was found there."
     NOT_STATIONARY = 10, "The method stopped where the gradient is not small."
     UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
+    NOISE_LIMITED = 16, "The method stopped where noise or roughness of the function hides what was asked for."
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."

@@ -6,7 +6,7 @@ from typing import Any
 
 from .derivatives.noise import check_noise
 from .errors import InvalidSetting
-from .tolerances import Tolerances, require_probability
+from .tolerances import Tolerances, require_positive, require_probability
 
 
 def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> Tolerances:
@@ -14,6 +14,13 @@ def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: 
     require_probability("failure", failure)
     check_noise(noise)
     return Tolerances.of(gtol, curvtol)
+
+
+def check_resolution(resolution: float | None) -> None:
+    """Refuse what cannot be a length."""
+    if resolution is None or resolution == 0:
+        return
+    require_positive("resolution", resolution)
 
 
 def check_prefer(prefer: str, method: Any) -> None:

@@ -76,6 +76,12 @@ class Certificate:
         return self.verdict in ("minimum", "second-order")
 
     @property
+    def noise_limited(self) -> bool:
+        """Noise, digits or roughness of f hide what was asked for: looser tolerances, `attainable`, could be shown."""
+        noise = self.trusted.get("noise")
+        return self.attainable is not None and noise is not None and noise.source != "rounding"
+
+    @property
     def confidence(self) -> float:
         """1 - failure."""
         return 1 - self.failure

@@ -195,7 +195,7 @@ def measure(
     check_noise(noise)
     unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
     f0 = look.value(x)
-    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
+    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise, resolution=resolution)
     start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]), resolution=resolution)
     fitted = _fit_to_noise(start, evidence, given(noise), curvtol, rng, trust_table=noise == "auto")
     stencil, jump = _fit_to_scale(fitted.stencil, fitted.noise, curvtol)

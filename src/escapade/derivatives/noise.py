@@ -170,15 +170,18 @@ class NoiseEvidence:
         rng: np.random.Generator,
         *,
         noise: Noise | float | str | None,
+        resolution: float = 0.0,
     ) -> NoiseEvidence:
-        """Ask for them, unless the noise is given as a number, or as what a ladder of lengths showed.
+        """Ask for them, unless the noise is given as a number, or as what a ladder of lengths showed; no closer
+        together than a resolution.
 
         Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None
         """
         if given(noise) is not None:
             return cls(np.array([f0]), np.zeros(0))
-        first = cls(table(f, x, unit, f0, rng), np.zeros(0))
-        if noise == "auto" or first.noise(x, unit, f.precision).source != "estimated":
+        part = max(1.0, resolution / spacing(x))
+        first = cls(table(f, x, unit, f0, rng, part), np.zeros(0))
+        if noise == "auto" or part > 1.0 or first.noise(x, unit, f.precision).source != "estimated":
             return first
         found = first
         for part in NOISE.close:
