@@ -86,7 +86,7 @@ def certify(
         grad=grad,
         workers=workers,
         timeout=timeout,
-        failures=Failures(on_error, nan_policy, retries),
+        failures=Failures.omitting(on_error, nan_policy, retries),
     )
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(

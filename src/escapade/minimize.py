@@ -10,7 +10,7 @@ from ._array import as_point, like
 from ._random import as_generator
 from .certificate import Certifier
 from .errors import InvalidSetting
-from .methods import PRESETS, Goal, Method
+from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
@@ -105,7 +105,8 @@ def minimize(
     x = as_point(x0)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
-    failures = Failures(on_error, nan_policy, retries)
+    omits = method == "auto" or isinstance(method, Auto)
+    failures = (Failures.omitting if omits else Failures)(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)
