@@ -191,7 +191,8 @@ class HessianProducts:
                 break
         else:
             lost = self.local.stencil.moved(v, factors[0] * usual)
-            raise MissingValue(f"no value could be had near the end of a product's step, x = {show(lost)}", lost, found[0])
+            why = f"no value could be had near the end of a product's step, x = {show(lost)}"
+            raise MissingValue(why, lost, found[0])
         return found, length * usual
 
     # Steps
