@@ -4,9 +4,9 @@ python benchmarks/missing.py problems [--most N] [--share S]     S2MPJ problems,
 python benchmarks/missing.py certificates [--share S]            exact quadratics and quartics, d = 3 to 12
 
 A point is missing by a function of x alone, and for good: "speckled", by a hash of its bits, or "waves", where a sum of
-four plane waves a thousandth of the variables long is high. The start has a value. A run has 100 (n + 1) queries, a
-value that is not there included; the exact f of the point it returns counts, against the lowest that any run reached, of
-`auto` without missing points and with ten times the budget among them. Nelder-Mead (SciPy, adaptive) sees infinity.
+four plane waves a thousandth of the variables long is high. The start has a value. A run has 100 (n + 1) queries, those
+without a value included; the exact f of the point it returns counts, against the lowest that any run reached, of `auto`
+without missing points and with ten times the budget among them. Nelder-Mead (SciPy, adaptive) sees infinity.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def problems(most: int, share: float, chosen: list[str]) -> None:
 
 def certificates(share: float, each: int = 20) -> None:
     """Certificates of exact minima and saddles: those that decide, and those that are false."""
-    print(f"{share:.0%} of points missing, {each} seeds\n| function | d | decided | false | queries |\n| --- " * 1, end="")
-    print("| --- | --- | --- | --- |")
+    print(f"{share:.0%} of points missing, {each} seeds\n| function | d | decided | false | queries |")
+    print("| --- | --- | --- | --- | --- |")
     for quartic in (False, True):
         for d in (3, 5, 8, 12):
             decided = false = queries = 0

@@ -180,10 +180,7 @@ class HessianProducts:
         return replace(found, odd=length * norm2(self.P.T @ odd), third=third)
 
     def _taken(self, v: Vector, factors: tuple[float, ...]) -> tuple[list[Vector], float]:
-        """One-sided products for these factors, and the step along v: another where f is missing at its end.
-
-        Queries: those of the source, each time
-        """
+        """One-sided products for these factors, and the step along v: another where f is missing at its end."""
         usual = self.reach(1.0, v)
         for length in (1.0, *SHORTER):
             found = self.source.one_sided(self.local, v, length * usual, factors)
