@@ -51,7 +51,7 @@ def minimum_radius(g: float, curvature: float, rho: float) -> float | None:
 
 def within_reach(radius: float, eps: float) -> bool:
     """Whether a ball is within the steps of differences on samples, where no value at its end is looked at."""
-    return radius <= eps**0.25
+    return bool(radius <= eps**0.25)
 
 
 def estimated_rho(thirds: Iterable[float]) -> float:
