@@ -247,7 +247,7 @@ def _fit_to_noise(
         steps = np.minimum(np.maximum(stretch * fitting, least), most)
         stencil = replace(start, steps=steps, far=far, symmetric=symmetric, **fresh)
         try:
-            stencil.take_rows(*stencil.usual)
+            stencil = stencil.complete()
         except NonFiniteValue as error:
             lost = error
             if last:
@@ -301,7 +301,7 @@ def _fit_to_scale(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
         if len(which) == 0:
             break
         before[which] = (change / size)[which]
-        stencil = stencil.with_cut_steps(which, STEPS.cut)
+        stencil = stencil.with_cut_steps(which, STEPS.cut).complete()
     size, clear, _ = _disagreement(stencil, noise, curvtol)
     return stencil, consistency.diagonal_jump(stencil, clear, before * size)
 
@@ -324,7 +324,7 @@ def _fit_to_shorter(
         too_short = float(np.min(stencil.steps)) / STEPS.cut < stencil.resolution
         if check.consistent or too_short or cut == CONSISTENCY.cuts:
             break
-        stencil = stencil.on_steps(stencil.steps / STEPS.cut)
+        stencil = stencil.on_steps(stencil.steps / STEPS.cut).complete()
     if check.odd is not None:
         g = estimates.gradient(stencil, noise, rule, check.odd)
     report = ConsistencyReport(False, not check.consistent, check.hessian_jump, check.odd)
