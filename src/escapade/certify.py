@@ -62,8 +62,8 @@ def certify(
     samples : int or "stream", optional
         f is an average over so many samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
-        Where f is evaluated and what is done when that fails, as for `minimize`. Around points that are missing
-        nothing is shown, and the verdict is "undecided".
+        Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
+        missing point are taken on other steps; where none will do the verdict is "undecided".
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
 
@@ -86,7 +86,7 @@ def certify(
         grad=grad,
         workers=workers,
         timeout=timeout,
-        failures=Failures(on_error, nan_policy, retries),
+        failures=Failures.omitting(on_error, nan_policy, retries),
     )
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(

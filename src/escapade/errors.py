@@ -9,6 +9,7 @@ EscapadeError
     ├── BudgetExhausted                  the stencil asked for would pass the budget
     ├── TimeExhausted                    it was asked for after the deadline
     ├── OutsideDomain                    it was asked for outside the domain of f
+    ├── UnboundedBelow                   the function returned -inf, and nan_policy is "omit"
     ├── EvaluationFailed                 the user's function raised
     ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
     └── NonFiniteValue                   it returned NaN or infinity
@@ -73,6 +74,14 @@ class TimeExhausted(OracleError):
     """A stencil was refused because the time allowed is over."""
 
 
+class UnboundedBelow(OracleError):
+    """The user's function returned -inf at `x`, where a policy omits what is not finite: f has no bottom."""
+
+    def __init__(self, message: str, x: Any) -> None:
+        super().__init__(message)
+        self.x = x
+
+
 class EvaluationFailed(OracleError):
     """The user's function raised; the exception is the cause, the point is `x`."""
 
@@ -92,7 +101,7 @@ class NonFiniteValue(EvaluationFailed):
 class MissingValue(NonFiniteValue):
     """Some points of a stencil could not be evaluated, the first of them `x`; `values` are those of all, NaN there.
 
-    Only where a policy lets points be missing: on_error="penalise", nan_policy="penalise" or a callable.
+    Only where a policy lets points be missing: on_error="penalise", nan_policy="penalise" or "omit", or a callable.
     """
 
     def __init__(self, message: str, x: Any, values: Any) -> None:

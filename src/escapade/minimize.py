@@ -10,7 +10,7 @@ from ._array import as_point, like
 from ._random import as_generator
 from .certificate import Certifier
 from .errors import InvalidSetting
-from .methods import PRESETS, Goal, Method
+from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
@@ -86,11 +86,13 @@ def minimize(
     timeout : float, optional
         Seconds for one evaluation; then its process is killed, and the evaluation has failed.
     on_error, nan_policy : "raise", "stop", "retry", "penalise" or callable
-        What to do when f raises (or hangs, or kills its worker), and when it returns NaN or infinity (None: the same).
+        What to do when f raises (or hangs, or kills its worker), and when it returns NaN or infinity (None: the same;
+        for "auto", unless `on_error` is given, "omit": such a point is missing, but NaN at x0 raises and -inf ends the
+        run as unbounded).
         "raise" raises (the exception carries the `result` so far) and "stop" ends the run with a status; so does
         "retry" after `retries` more attempts (3), each a little later. "penalise" makes the point a missing one: no
-        step goes there, and nothing is certified around it. A callable `on_error(x, attempt, exception)` answers with
-        a value, None (missing) or "retry". See docs/failures.md.
+        step goes there, and differences that need it are taken on other steps. A callable
+        `on_error(x, attempt, exception)` answers with a value, None (missing) or "retry". See docs/failures.md.
     retries : int, optional
         Further attempts before any of these policies applies.
     grad : callable, optional
@@ -105,7 +107,8 @@ def minimize(
     x = as_point(x0)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
-    failures = Failures(on_error, nan_policy, retries)
+    omits = method == "auto" or isinstance(method, Auto)
+    failures = (Failures.omitting if omits else Failures)(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)

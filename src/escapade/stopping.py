@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .curvature import Evidence, Finding
-from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted
+from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted, UnboundedBelow
 from .tolerances import require_positive
 from .trace import Step, Trace
 
@@ -48,6 +48,7 @@ class Stop(Enum):
         kinds = (
             (BudgetExhausted, cls.BUDGET),
             (TimeExhausted, cls.TIME),
+            (UnboundedBelow, cls.UNBOUNDED),
             (MissingValue, cls.UNDECIDED),
             (NonFiniteValue, cls.NON_FINITE),
             (KeyboardInterrupt, cls.INTERRUPTED),

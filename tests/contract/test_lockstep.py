@@ -154,7 +154,7 @@ def test_a_failure_goes_to_the_run_whose_row_it_was(bad, vectorized):
     assert [run.stop in (Stop.NON_FINITE, Stop.USER_ERROR) for run in together.runs] == [False, True, False]
     assert all(map(same, together.runs, expected))
     with pytest.raises((NonFiniteValue, EvaluationFailed)) as caught:
-        escapade.multistart(fun, points, rng=5, **options | {"on_error": "raise"})
+        escapade.multistart(fun, points, rng=5, **options | {"on_error": "raise", "nan_policy": "raise"})
     assert all(map(same, caught.value.result.runs, expected))
 
 

@@ -202,7 +202,7 @@ def nan(x):
 def test_a_function_that_fails_in_mid_run(name, misbehave, error, stop):
     for after in (0, 120):
         with pytest.raises(error) as caught:
-            solve(name, Counted(problem_of(name), misbehave, after), vectorized=False)
+            solve(name, Counted(problem_of(name), misbehave, after), vectorized=False, nan_policy="raise")
         raised = caught.value.result
         result = solve(name, Counted(problem_of(name), misbehave, after), vectorized=False, on_error="stop")
         assert raised.stop is result.stop is stop

@@ -24,7 +24,9 @@ def test_seeds_of_tests_benchmarks_and_tuning_are_disjoint():
         assert not set(ranges[a]) & set(ranges[b]), (a, b)
 
 
-@pytest.mark.parametrize("name", ["ablation", "auto", "auto_truth", "golden", "methods", "ordinary", "s2mpj", "truth"])
+@pytest.mark.parametrize(
+    "name", ["ablation", "auto", "auto_truth", "golden", "methods", "missing", "ordinary", "s2mpj", "truth"]
+)
 def test_a_benchmark_takes_its_seeds_from_the_table(name):
     assert re.search(r"^from seeds import [A-Z]+$", (BENCHMARKS / f"{name}.py").read_text(), re.MULTILINE)
 

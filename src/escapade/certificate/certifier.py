@@ -16,7 +16,7 @@ from ..curvature.newton import newton_contracts
 from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
-from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue
+from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import as_scale
@@ -59,7 +59,7 @@ class Certifier:
             self._require_fitting_finder(sampled=sampled)
         try:
             certificate = self._sampled(f, x, rng, known) if sampled else self._plain(f, x, rng, known)
-        except MissingValue as lost:
+        except (MissingValue, UnboundedBelow) as lost:
             certificate = self._written(x, math.nan, UNKNOWN, rules.undecided(str(lost)), {}, 0.0)
             remedy = "make f answer around x: mend it there, or raise retries or timeout"
             certificate = replace(certificate, remedy=remedy)

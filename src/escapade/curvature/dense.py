@@ -138,10 +138,14 @@ class Dense(Finder):
         ways = rng.standard_normal((min(DENSE.forms, 2 * local.d), local.d))
         ends = k * ways * local.steps
         far = np.concatenate([ends, 2 * ends]) if products.order == 4 else ends
-        up, down = local.values(np.concatenate([far, -far]), "curvature").reshape(2, -1, len(ways))
-        seen = (up[0] + down[0] - 2 * local.f0) / k**2
+        both = np.concatenate([far, -far])
+        owner = np.tile(np.arange(len(ways)), len(both) // len(ways))
+        values, scale = local.stencil.retaken(both, owner, len(ways), "curvature")
+        up, down = values.reshape(2, -1, len(ways))
+        ends, reach = scale[:, None] * ends, k * scale
+        seen = (up[0] + down[0] - 2 * local.f0) / reach**2
         if products.order == 4:
-            seen = (4 * seen - (up[1] + down[1] - 2 * local.f0) / (2 * k) ** 2) / 3
+            seen = (4 * seen - (up[1] + down[1] - 2 * local.f0) / (2 * reach) ** 2) / 3
         odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / np.linalg.norm(ends, axis=1) ** 3
         off = np.einsum("ki,ij,kj->k", ways, hessian.scaled, ways) - seen
         return STEPS.truncation_safety * math.sqrt(float(np.mean(off**2)) / 2), 6 * float(odd.max())

@@ -7,7 +7,7 @@ import numpy as np
 from .._array import Vector, like
 from ..derivatives.measure import LocalModel
 from ..derivatives.products import HessianProducts
-from ..oracle import central
+from ..oracle import Stencil, central, retaken
 from .settings import NEWTON
 
 
@@ -46,8 +46,13 @@ def _contracts(local: LocalModel, s: Vector) -> bool:
     Queries: 4*d
     """
     h, there = like(local.steps * local.unit, local.x), local.stencil.moved(s, 1.0)
-    values = local.f.tagged("check")(central(there, h) + central(there, 2 * h))
+
+    def row(scale: Vector) -> Stencil:
+        own = h * like(scale, there)
+        return central(there, own) + central(there, 2 * own)
+
+    values, scale = retaken(local.f.tagged("check"), row, np.tile(np.arange(local.d), 4), local.d)
     up, down, up2, down2 = np.split(values, 4)
-    size = float(np.linalg.norm((8 * (up - down) - (up2 - down2)) / (12 * local.steps)))
+    size = float(np.linalg.norm((8 * (up - down) - (up2 - down2)) / (12 * scale * local.steps)))
     g = local.gradient
     return size <= NEWTON.contraction * float(np.linalg.norm(g.value)) + float(g.error)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._array import Vector, epsilon, norm2
 from ..interval import Estimate
-from ..oracle import few_axes
+from ..oracle import Stencil, few_axes, retaken
 from . import steps as steps_
 from .noise import Noise
 from .settings import CONSISTENCY, STEPS
@@ -115,7 +115,10 @@ def check_scales(
     short = steps_.short_part(stencil.x, stencil.unit, np.sqrt(squares), value_error, curvtol)
     ratios = rng.uniform(0.8, 1.2, len(squares)) * short
     unequal = rng.uniform(-1, 1, (CONSISTENCY.unequal, d)) * steps
-    few, half, values = _values(stencil, signs, groups, lengths, ratios, ratios[:1] * unequal)
+    few, half, values, scale = _values(stencil, signs, groups, lengths, ratios, ratios[:1] * unequal)
+    n = len(unequal)
+    unequal, signs = scale[:n, None] * unequal, scale[n : n + len(signs), None] * signs
+    lengths, squares = scale[n + len(signs) :, None] * lengths, scale[n:] ** 2 * squares
     jump = _jump_along_signs(ratios[:thrice], values[:thrice], half, noise, steps)
     if cut and np.all(values == stencil.f0):
         return ScaleCheck(False, hessian_jump=jump)
@@ -140,20 +143,31 @@ def _values(
     lengths: Vector,
     ratios: Vector,
     closer: Vector,
-) -> tuple[Vector, Vector, Vector]:
+) -> tuple[Vector, Vector, Vector, Vector]:
     """f on both sides along the short unequal vectors; at a middle length along some signs; and along all signs and
-    groups at their short part and their end. In one round."""
+    groups at their short part and their end. In one round. And the factors of the vectors: 1, or another where a value
+    was missing along one."""
     thrice = CONSISTENCY.jump_vectors
     middle = CONSISTENCY.middle * signs[:thrice]
     times = np.stack([ratios, -ratios, np.ones(len(ratios)), -np.ones(len(ratios))], axis=1)
-    points = stencil.around(np.concatenate([closer, -closer, middle, -middle]))
-    points = points + stencil.around((times[: len(signs), :, None] * signs[:, None, :]).reshape(-1, stencil.d))
-    if len(groups):
-        which = np.repeat(groups, 4, axis=0)
-        far = times[len(signs) :].reshape(-1, 1) * lengths.repeat(4, axis=0)
-        points = points + few_axes(stencil.x, which, far * stencil.unit[which])
-    few, half, rest = np.split(stencil.f.tagged("check")(points), np.cumsum([2 * len(closer), 2 * thrice]))
-    return few.reshape(2, -1), half.reshape(2, -1), rest.reshape(-1, 4)
+    vectors = len(closer) + np.arange(len(ratios))
+    owner = np.concatenate(
+        [np.tile(np.arange(len(closer)), 2), np.tile(vectors[:thrice], 2), np.repeat(vectors, 4)]
+    )
+    single = np.concatenate([closer, -closer, middle, -middle])
+    single = np.concatenate([single, (times[: len(signs), :, None] * signs[:, None, :]).reshape(-1, stencil.d)])
+    which, far = np.repeat(groups, 4, axis=0), times[len(signs) :].reshape(-1, 1) * lengths.repeat(4, axis=0)
+
+    def points(scale: Vector) -> Stencil:
+        own = scale[owner][:, None]
+        alone = stencil.around(own[: len(single)] * single)
+        if not len(groups):
+            return alone
+        return alone + few_axes(stencil.x, which, own[len(single) :] * far * stencil.unit[which])
+
+    values, scale = retaken(stencil.f.tagged("check"), points, owner, len(closer) + len(ratios))
+    few, half, rest = np.split(values, np.cumsum([2 * len(closer), 2 * thrice]))
+    return few.reshape(2, -1), half.reshape(2, -1), rest.reshape(-1, 4), scale
 
 
 def _even_tolerance(even: Vector, squares: Vector, own: Vector, value_error: float, curvtol: float) -> Vector:
@@ -250,7 +264,8 @@ def _check_one(
     length = factor * float(np.sqrt(len(v))) / norm2(v / stencil.steps)
     part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol))
     t = length * np.array([min(part, 0.7 * CONSISTENCY.shortened), CONSISTENCY.shortened, 1.0, 2.0])
-    up, down = stencil.along(v, (*t, *-t), "check").reshape(2, 4)
+    values, scale = stencil.retaken(np.outer((*t, *-t), v), np.zeros(8, dtype=np.int64), 1, "check")
+    t, length, (up, down) = scale * t, float(scale[0]) * length, values.reshape(2, 4)
     *short, long, longer = (up + down - 2 * stencil.f0) / t**2
     third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length**3
     jump = float(hessian_discontinuity(t[1:] / length, up[1:] - down[1:], noise)) / length**2
@@ -272,7 +287,7 @@ def locally_constant(stencil: CoordinateStencil, rng: np.random.Generator) -> tu
     """
     signs = np.where(rng.random((CONSISTENCY.signs, stencil.d)) < 0.5, -1.0, 1.0) * stencil.steps
     ends = (np.array([1.0, 0.5, 0.25])[:, None] * signs[:, None, :]).reshape(-1, stencil.d)
-    values = stencil.values(ends, "check")
+    values, _ = stencil.retaken(ends, np.arange(len(ends)) // 3, CONSISTENCY.signs, "check")
     whole, half, quarter = (values.reshape(-1, 3) - stencil.f0).T
     fourth = 4 / 3 * (whole - 4 * half)
     predicted = (whole - fourth) / 16 + fourth / 256

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._array import Matrix, Vector, norm2
 from ..errors import BudgetExhausted, NonFiniteValue
@@ -63,7 +64,7 @@ def gradient(
         return first
     finer = stencil.on_steps(steps_.balanced(stencil.x, stencil.unit, h, truncation, blur))
     try:
-        second = gradient(finer, noise, rule, refinements=refinements - 1)
+        second = gradient(finer.complete(), noise, rule, refinements=refinements - 1)
     except BudgetExhausted:  # what is known will have to do
         return first
     off = norm2(second.value - g)
@@ -84,6 +85,7 @@ def _holds_closer(stencil: CoordinateStencil, noise: Noise, rule: GradientRule, 
     """
     closer = stencil.on_steps(np.maximum(stencil.steps / 8, steps_.shortest(stencil.x, stencil.unit)))
     try:
+        closer = closer.complete()
         again = gradient(closer, noise, rule, refinements=0)
     except BudgetExhausted:
         return False
@@ -125,8 +127,9 @@ def third_derivative_along(stencil: CoordinateStencil, v: Vector) -> float:
     Queries: 4
     """
     h = STEPS.third * float(np.median(stencil.steps))
-    a, b, c, e = stencil.along(v, (h, -h, 2 * h, -2 * h), "check")
-    return abs(float((c - e) / 2 - (a - b))) / h**3
+    ends = np.outer((h, -h, 2 * h, -2 * h), v)
+    (a, b, c, e), (part,) = stencil.retaken(ends, np.zeros(4, dtype=np.int64), 1, "check")
+    return abs(float((c - e) / 2 - (a - b))) / (float(part) * h) ** 3
 
 
 @dataclass(frozen=True)
@@ -166,11 +169,13 @@ def curvature_along(
     best = Estimate(0.0, math.inf)
     raw: list[Estimate[float]] = []
     extrapolated: list[float] = []
+    lost = 0
     for _ in range(STEPS.confirm_halvings):
         try:
             pair = stencil.along(v, (h, -h), "curvature")
-        except NonFiniteValue:
-            raw, extrapolated, h = [], [], h / 8
+        except NonFiniteValue:  # here and there, perhaps; or f ends
+            raw, extrapolated, lost = [], [], lost + 1
+            h *= STEPS.nearby if lost <= STEPS.nearby_tries else 0.125
             continue
         blur = value_error / h**2
         raw.append(Estimate((float(pair.sum()) - 2 * stencil.f0) / h**2, blur))
@@ -218,12 +223,15 @@ def dense_hessian(stencil: CoordinateStencil, noise: Noise, order: int = 2, fact
     taken on both sides.
 
     Queries: d*(d - 1)/2, d*(d - 1) or 2*d*(d - 1) for order 1, 2 or 4, and d for each row not yet known; less what was
-    taken before
+    taken before; and as much as an entry takes for each with a missing value, which is taken again on other steps
     """
     scaled = _second_differences(stencil, min(order, 2), factor)
     if order == 4:
         scaled = (4 * scaled - _second_differences(stencil, 2, 2 * factor)) / 3
     d = stencil.d
+    if np.isnan(scaled).any():
+        i, j = np.nonzero(np.triu(np.isnan(scaled)))
+        scaled[i, j] = scaled[j, i] = _some_second_differences(stencil, i, j, order, factor)
     spread = d if noise.source == "rounding" else d + 4 * math.sqrt(d)
     norm = dict(zip((1, 2, 4), PRODUCTS.norm, strict=True))[order]
     return DenseHessian(scaled, norm * spread * noise.level / factor**2, stencil.steps)
@@ -235,9 +243,33 @@ def _second_differences(stencil: CoordinateStencil, sides: int, factor: float) -
     a = np.zeros((d, d))
     if d > 1:
         i, j = np.triu_indices(d, k=1)
-        row = np.mean([stencil.row(k) for k in factors], axis=0)
+        row = np.mean([stencil.entries(k) for k in factors], axis=0)
         pair = np.mean(stencil.pairs(*factors), axis=0)
         a[i, j] = pair - row[i] - row[j] + stencil.f0
         a += a.T
-    a[np.arange(d), np.arange(d)] = stencil.second_differences(factor)
+    a[np.arange(d), np.arange(d)] = stencil.entries(factor) + stencil.entries(-factor) - 2 * stencil.f0
     return a / factor**2
+
+
+def _some_second_differences(
+    stencil: CoordinateStencil, i: NDArray[np.int64], j: NDArray[np.int64], order: int, factor: float
+) -> Vector:
+    """These entries of diag(h) H diag(h), each from values of its own on other steps than those of the rows.
+
+    Queries: 3, 6 or 12 for an entry of order 1, 2 or 4, each time it is tried
+    """
+    n, d = len(i), stencil.d
+    lengths = np.array([1.0, -1.0, 2.0, -2.0][:order])
+    one, other = np.zeros((2, n, d))
+    one[np.arange(n), i], other[np.arange(n), j] = stencil.steps[i], stencil.steps[j]
+    same = i == j  # then on both sides of x
+    corners = np.stack([np.where(same[:, None], -other, one + other), one, other], axis=1)
+    first = STEPS.nearby * factor
+    ends = (first * lengths[:, None, None, None] * corners).reshape(-1, d)
+    owner = np.tile(np.repeat(np.arange(n), 3), len(lengths))
+    values, scale = stencil.retaken(ends, owner, n, "curvature")
+    whole, a, b = np.moveaxis(values.reshape(len(lengths), n, 3), -1, 0)
+    k = first * scale * np.abs(lengths)[:, None]
+    entries = np.where(same, whole + a - 2 * stencil.f0, whole - a - b + stencil.f0) / k**2
+    near: Vector = np.mean(entries[:2], axis=0)
+    return near if order < 4 else np.asarray((4 * near - np.mean(entries[2:], axis=0)) / 3)

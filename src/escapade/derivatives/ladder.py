@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, Vector, epsilon, like
-from ..oracle import Oracle, points
+from ..oracle import Oracle, Stencil, points, retaken
 from .noise import Noise
 from .settings import LADDER
 
@@ -83,7 +83,12 @@ def climb(
     part = LADDER.ratio ** -np.arange(levels)
     both = np.stack([part, -part], axis=1)
     ends = (both[None, :, :, None] * lines[:, None, None, :]).reshape(-1, d)
-    values = f.tagged("check")(points(x + like(ends * unit, x)))
+    owner = np.repeat(np.arange(LADDER.lines), 2 * levels)
+
+    def on_lines(scale: Vector) -> Stencil:
+        return points(x + like(scale[owner][:, None] * ends * unit, x))
+
+    values, _ = retaken(f.tagged("check"), on_lines, owner, LADDER.lines, strict=False)  # a wall leaves short lengths
     reach = float(np.median(np.linalg.norm(lines, axis=1)))
     return judged(
         values.reshape(LADDER.lines, levels, 2), f0, np.asarray(part), reach, noise.level, epsilon(x), gtol, curvtol

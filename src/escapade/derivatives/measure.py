@@ -245,7 +245,7 @@ def _fit_to_noise(
         fresh: Any = {"_rows": {}, "_pairs": {}, "_finer": {}}
         stencil = replace(start, steps=np.minimum(stretch * fitting, most), far=far, symmetric=symmetric, **fresh)
         try:
-            stencil.take_rows(*stencil.usual)
+            stencil = stencil.complete()
         except NonFiniteValue as error:
             lost = error
             if last:
@@ -298,7 +298,7 @@ def _fit_to_scale(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
         if len(which) == 0:
             break
         before[which] = (change / size)[which]
-        stencil = stencil.with_cut_steps(which, STEPS.cut)
+        stencil = stencil.with_cut_steps(which, STEPS.cut).complete()
     size, clear, _ = _disagreement(stencil, noise, curvtol)
     return stencil, consistency.diagonal_jump(stencil, clear, before * size)
 
@@ -320,7 +320,7 @@ def _fit_to_shorter(
         check = consistency.check_scales(stencil, noise, rule.curvtol, g, curvatures, rng, cut=cut > 0)
         if check.consistent or cut == CONSISTENCY.cuts:
             break
-        stencil = stencil.on_steps(stencil.steps / STEPS.cut)
+        stencil = stencil.on_steps(stencil.steps / STEPS.cut).complete()
     if check.odd is not None:
         g = estimates.gradient(stencil, noise, rule, check.odd)
     report = ConsistencyReport(False, not check.consistent, check.hessian_jump, check.odd)

@@ -73,7 +73,7 @@ def components(
 
     Queries: 4*m for m of them, 8*m if the order is 4
     """
-    local = products.local
+    local, m = products.local, len(directions)
     v, length = products.direction(q)
     turned = products.directions(directions.T).T
     t = along * products.reach(products.factor, v)
@@ -82,8 +82,9 @@ def components(
     corners = (np.outer(a, v) + b[:, None] * (u[:, None] * turned)[:, None, :]).reshape(-1, local.d)
     if products.order == 4:
         corners = np.concatenate([corners, 2 * corners])
-    values = local.values(corners, "curvature").reshape(-1, len(directions), 4)
-    mixed = values @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u)
+    owner = np.tile(np.repeat(np.arange(m), 4), len(corners) // (4 * m))
+    values, scale = local.stencil.retaken(corners, owner, m, "curvature")
+    mixed = values.reshape(-1, m, 4) @ np.array([1.0, -1.0, -1.0, 1.0]) / (4 * t * u * scale**2)
     seen = mixed[0] if products.order < 4 else (4 * mixed[0] - mixed[1] / 4) / 3
     error: Vector = directions @ image - length * (seen - products.shift * (turned @ v))
     return error

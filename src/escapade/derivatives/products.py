@@ -16,9 +16,13 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._array import Array, Vector, epsilon, like, norm, norm2, to_numpy
-from ..oracle import axes
+from ..errors import MissingValue
+from ..oracle import Stencil, axes, or_nan, retaken
+from ..oracle.missing import SHORTER
+from ..oracle.values import show
 from .measure import LocalModel
 from .preconditioner import IDENTITY, Preconditioner
 from .settings import PRODUCTS, STEPS
@@ -37,7 +41,8 @@ class Source(Protocol):
     """Where products come from: one-sided differences of what can be asked around a point."""
 
     def one_sided(self, local: LocalModel, v: Vector, reach: float, factors: tuple[float, ...]) -> list[Vector]:
-        """H v from a step of length k * reach along the unit vector v, for each factor k of either sign."""
+        """H v from a step of length k * reach along the unit vector v, for each factor k of either sign; NaN where f is
+        missing there."""
         ...
 
     def noise(self, products: HessianProducts, h: float) -> float:
@@ -52,17 +57,49 @@ class Values:
     def one_sided(self, local: LocalModel, v: Vector, reach: float, factors: tuple[float, ...]) -> list[Vector]:
         """See `Source`.
 
-        Queries: d + 1 for each factor, and d for each row not yet known
+        Queries: d + 1 for each factor, and d for each row not yet known; 2 more for each factor where a value of a
+        coordinate is missing, each time it is taken again
         """
         stencil = local.stencil
         stencil.take_rows(*factors)
         mu, ends = like(local.steps * local.unit, local.x), [stencil.moved(v, k * reach) for k in factors]
         parts = [axes(z, k * mu, centre=True) for z, k in zip(ends, factors, strict=True)]
-        values = local.f.tagged("curvature")(sum(parts[1:], start=parts[0])).reshape(len(factors), -1)
-        return [
-            (row[:-1] - row[-1] - stencil.row(k) + local.f0) / (k * k * reach * local.steps)
+        values = or_nan(local.f.tagged("curvature"), sum(parts[1:], start=parts[0]))[0].reshape(len(factors), -1)
+        images = [
+            (row[:-1] - row[-1] - stencil.entries(k) + local.f0) / (k * k * reach * local.steps)
             for row, k in zip(values, factors, strict=True)
         ]
+        which = np.flatnonzero(np.isnan(np.sum(images, axis=0)))
+        if len(which) and np.isfinite(values[:, -1]).all():
+            others = self._some(local, v, reach, factors, which, values[:, -1])
+            for image, other in zip(images, others, strict=True):
+                image[which] = other
+        return images
+
+    @staticmethod
+    def _some(
+        local: LocalModel,
+        v: Vector,
+        reach: float,
+        factors: tuple[float, ...],
+        which: NDArray[np.int64],
+        centres: Vector,
+    ) -> Vector:
+        """These entries of the products, on steps of their coordinates that are none of the stencil's."""
+        stencil, n, m = local.stencil, len(factors), len(which)
+        k, across = np.asarray(factors), np.zeros((m, local.d))
+        across[np.arange(m), which] = STEPS.nearby * local.steps[which]
+        owner = np.tile(np.arange(m), 2 * n)
+
+        def corners(scale: Vector) -> Stencil:
+            rows = (k[:, None, None] * (scale[:, None] * across)[None]).reshape(-1, local.d)
+            ends = np.repeat(k * reach, m)[:, None] * v[None, :]
+            return stencil.around(np.concatenate([ends + rows, rows]))
+
+        values, scale = retaken(local.f.tagged("curvature"), corners, owner, m)
+        far, near = values.reshape(2, n, m)
+        step = k[:, None] * reach * k[:, None] * scale * STEPS.nearby * local.steps[which]
+        return np.asarray((far - centres[:, None] - near + local.f0) / step)
 
     def noise(self, products: HessianProducts, h: float) -> float:
         """See `Source`."""
@@ -124,8 +161,7 @@ class HessianProducts:
         Queries: d + 1
         """
         v, length = self.direction(q)
-        reach = self.reach(1.0, v)
-        (product,) = self.source.one_sided(self.local, v, reach, (self.factor if factor is None else factor,))
+        (product,), reach = self._taken(v, (self.factor if factor is None else factor,))
         return self._finished(product, v, length, reach)
 
     def symmetric(self, q: Vector, factor: float) -> Product:
@@ -135,14 +171,26 @@ class HessianProducts:
         """
         v, length = self.direction(q)
         factors = (factor, -factor, 2 * factor, -2 * factor) if self.order == 4 else (factor, -factor)
-        reach = self.reach(1.0, v)
-        plus, minus, *far = self.source.one_sided(self.local, v, reach, factors)
+        (plus, minus, *far), reach = self._taken(v, factors)
         product, odd = (plus + minus) / 2, (plus - minus) / 2
         if far:
             product = (4 * product - (far[0] + far[1]) / 2) / 3
         found = self._finished(product, v, length, reach)
-        third = 2 * norm2(odd) / self.reach(factor, v)
+        third = 2 * norm2(odd) / (factor * reach)
         return replace(found, odd=length * norm2(self.P.T @ odd), third=third)
+
+    def _taken(self, v: Vector, factors: tuple[float, ...]) -> tuple[list[Vector], float]:
+        """One-sided products for these factors, and the step along v: another where f is missing at its end."""
+        usual = self.reach(1.0, v)
+        for length in (1.0, *SHORTER):
+            found = self.source.one_sided(self.local, v, length * usual, factors)
+            if not np.isnan(np.sum(found)):
+                break
+        else:
+            lost = self.local.stencil.moved(v, factors[0] * usual)
+            why = f"no value could be had near the end of a product's step, x = {show(lost)}"
+            raise MissingValue(why, lost, found[0])
+        return found, length * usual
 
     # Steps
 

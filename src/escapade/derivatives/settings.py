@@ -39,6 +39,14 @@ class StepSettings:
         0.003, "of the second difference", "a step is cut only while 64 noise levels stay below this", HELD
     )
     lost: float = number(64.0, "factor", "steps over which f is not finite are cut by this", "8 rounds from 1 to eps")
+    nearby: float = number(
+        0.8125, "factor", "a step beside one at whose end f is missing: no power of two, and of few digits",
+        "13/16: x + h is rounded as little, and no halved step leads there again",
+    )
+    nearby_tries: int = number(
+        4, "times", "so many such steps are tried before f is taken to end there",
+        "of 5% of points, a pair has lost one with a chance of 0.1, and four with one of 1e-4",
+    )
     lengthen: float = number(16.0, "factor", "steps over which f does not change at all are multiplied by this", HELD)
     rounds: int = number(12, "times", "steps are fitted to noise and scale at most so often", HELD)
     wild: float = number(1e6, "of 1 + |f|", "a step over which f changes by more is no difference step", HELD)

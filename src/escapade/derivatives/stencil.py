@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, Vector, like
-from ..oracle import Oracle, Stencil, axes, pairs, points, some_axes
+from ..errors import MissingValue
+from ..oracle import Oracle, Stencil, axes, or_nan, pairs, points, retaken, some_axes
+from ..oracle.missing import SHORTER
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class CoordinateStencil:
     _rows: dict[float, Vector] = field(default_factory=dict, repr=False)
     _pairs: dict[float, Vector] = field(default_factory=dict, repr=False)
     _finer: dict[bytes, CoordinateStencil] = field(default_factory=dict, repr=False)
+    _lost: dict[float, MissingValue] = field(default_factory=dict, repr=False)
+    """The rows in which a value is missing, and the errors that say so."""
 
     @property
     def d(self) -> int:
@@ -47,7 +51,17 @@ class CoordinateStencil:
         return (1.0, -1.0, -self.far, self.far) if self.symmetric else (1.0, -1.0, -self.far)
 
     def row(self, k: float) -> Vector:
-        """f(x + k h_i e_i) for all i.
+        """f(x + k h_i e_i) for all i; an error where one is missing.
+
+        Queries: d the first time, none after
+        """
+        row = self.entries(k)
+        if k in self._lost:
+            raise self._lost[k]
+        return row
+
+    def entries(self, k: float) -> Vector:
+        """The same, NaN where one is missing.
 
         Queries: d the first time, none after
         """
@@ -55,31 +69,57 @@ class CoordinateStencil:
         return self._rows[k]
 
     def take_rows(self, *factors: float) -> None:
-        """Those of these rows that are not known yet, in one round.
+        """Those of these rows that are not known yet, in one round; NaN where a value is missing.
 
         Queries: d for each of them
         """
         missing = [k for k in factors if k not in self._rows]
         if missing:
             stencils = [axes(self.x, like(k * self.steps * self.unit, self.x)) for k in missing]
-            values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
+            values, lost = or_nan(self.f.tagged("check"), sum(stencils[1:], start=stencils[0]))
             self._rows.update(zip(missing, values.reshape(len(missing), -1), strict=True))
+            self._note(lost)
+
+    def _note(self, lost: MissingValue | None) -> None:
+        """Which rows have lost a value."""
+        if lost is not None:
+            self._lost.update({k: lost for k, row in self._rows.items() if np.isnan(row).any()})
+
+    def complete(self) -> CoordinateStencil:
+        """The stencil with all usual rows: coordinates where one of these values is missing take other steps.
+
+        Queries: d for each row not yet known, and those rows again for each coordinate and step tried
+        """
+        stencil = self
+        stencil.take_rows(*stencil.usual)
+        for length in SHORTER:
+            lost = [k for k in stencil.usual if k in stencil._lost]
+            if not lost:
+                return stencil
+            which = np.flatnonzero(np.isnan(np.sum([stencil._rows[k] for k in lost], axis=0)))
+            steps = stencil.steps.copy()
+            steps[which] = length * self.steps[which]
+            stencil = stencil._with_other_steps(which, steps)
+        for k in stencil.usual:
+            stencil.row(k)
+        return stencil
 
     def pairs(self, *factors: float) -> list[Vector]:
-        """f(x + k (h_i e_i + h_j e_j)) for all i < j and each of these factors k; those not known yet in one round.
+        """f(x + k (h_i e_i + h_j e_j)) for all i < j and each of these factors k; those not known yet in one round. NaN
+        where one is missing.
 
         Queries: d*(d - 1)/2 for each of them the first time, none after
         """
         missing = [k for k in factors if k not in self._pairs]
         if missing:
             stencils = [pairs(self.x, like(k * self.steps * self.unit, self.x), 1.0) for k in missing]
-            values = self.f.tagged("curvature")(sum(stencils[1:], start=stencils[0]))
+            values, _ = or_nan(self.f.tagged("curvature"), sum(stencils[1:], start=stencils[0]))
             self._pairs.update(zip(missing, values.reshape(len(missing), -1), strict=True))
         return [self._pairs[k] for k in factors]
 
     @property
     def known(self) -> Vector:
-        """All values of the rows taken so far."""
+        """All values of the rows taken so far, none of them missing in a complete stencil."""
         return np.concatenate([*self._rows.values()])
 
     # Other stencils at the same point
@@ -98,12 +138,17 @@ class CoordinateStencil:
         """
         steps = self.steps.copy()
         steps[which] /= factor
+        return self._with_other_steps(which, steps)
+
+    def _with_other_steps(self, which: NDArray[np.int64], steps: Vector) -> CoordinateStencil:
         stencils = [some_axes(self.x, like(k * steps * self.unit, self.x), which) for k in self._rows]
-        values = self.f.tagged("check")(sum(stencils[1:], start=stencils[0]))
+        values, lost = or_nan(self.f.tagged("check"), sum(stencils[1:], start=stencils[0]))
         rows = {k: row.copy() for k, row in self._rows.items()}
         for row, part in zip(rows.values(), np.split(values, len(stencils)), strict=True):
             row[which] = part
-        return self._with(steps, rows)
+        other = self._with(steps, rows)
+        other._note(lost or next(iter(self._lost.values()), None))
+        return other
 
     def _with(self, steps: Vector, rows: dict[float, Vector]) -> CoordinateStencil:
         return CoordinateStencil(self.f, self.x, self.unit, self.f0, steps, self.far, self.symmetric, rows)
@@ -124,6 +169,17 @@ class CoordinateStencil:
         Queries: 1 for each of them
         """
         return self.f.tagged(purpose)(self.around(displacements))
+
+    def retaken(
+        self, displacements: Vector, owner: NDArray[np.int64], count: int, purpose: str
+    ) -> tuple[Vector, Vector]:
+        """The same for displacements that belong to `count` differences: one with a missing value is taken again, all
+        of its displacements times a factor; and these factors. See `oracle.retaken`.
+
+        Queries: 1 for each displacement, and for each of a difference that is taken again
+        """
+        f = self.f.tagged(purpose)
+        return retaken(f, lambda scale: self.around(scale[owner][:, None] * displacements), owner, count)
 
     def along(self, v: Vector, lengths: Sequence[float] | Vector, purpose: str) -> Vector:
         """f(x + t v) for each of these lengths t.

@@ -4,10 +4,12 @@ from .batch import Batch, Components
 from .failures import Failures, Policy
 from .journal import Journal
 from .ledger import Ledger
+from .missing import MIRRORED, or_nan, retaken
 from .oracle import Oracle
 from .stencil import Stencil, axes, central, few_axes, pairs, point, points, some_axes
 
 __all__ = [
+    "MIRRORED",
     "Batch",
     "Components",
     "Failures",
@@ -19,8 +21,10 @@ __all__ = [
     "axes",
     "central",
     "few_axes",
+    "or_nan",
     "pairs",
     "point",
     "points",
+    "retaken",
     "some_axes",
 ]

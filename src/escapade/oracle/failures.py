@@ -2,8 +2,9 @@
 
 A policy says what to do with such a point. "raise" (and "stop", which differs only for whoever holds the run) ends the
 matter with a typed error; "retry" asks again first, and then once more, a little later each time; "penalise" makes the
-point a missing one. A missing point is never a huge value: whoever asked for it alone is told that it is no good, and
-whoever asked for a stencil gets a `MissingValue`, with the values of the other points.
+point a missing one, and so does "omit", for values that are not finite alone. A missing point is never a huge value:
+whoever asked for it alone is told that it is no good, and whoever asked for a stencil gets a `MissingValue`, with the
+values of the other points.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, namespace
 from .._text import counted, named
-from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue
+from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue, UnboundedBelow
 from ..executors import Evaluate, NoValue, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil
 from .values import as_floats, show
@@ -28,9 +29,10 @@ from .values import as_floats, show
 Answer: TypeAlias = float | Literal["retry"] | None
 """What a policy function answers: a value, "retry", or None for a missing point."""
 
-Policy: TypeAlias = Literal["raise", "stop", "retry", "penalise"] | Callable[[Array, int, Any], Answer]
+Policy: TypeAlias = Literal["raise", "stop", "retry", "penalise", "omit"] | Callable[[Array, int, Any], Answer]
 
 NAMES = ("raise", "stop", "retry", "penalise")
+"""Policies for exceptions; NaN and infinity may be omitted too."""
 
 RETRIES = 3
 """Further attempts that "retry" makes unless told how many."""
@@ -51,8 +53,9 @@ class Failures:
     on_error : "raise", "stop", "retry", "penalise" or callable
         When the function raises, takes too long, or kills its process. A callable `on_error(x, attempt, exception)`
         answers with a value for x, with None (x is missing) or with "retry"; or it raises.
-    nan_policy : the same, optional
-        When it returns NaN or infinity; a callable gets that value for its exception. None: as `on_error`.
+    nan_policy : the same or "omit", optional
+        When it returns NaN or infinity; a callable gets that value for its exception. "omit": the point is missing, but
+        -inf ends the run. None: as `on_error`.
     retries : int, optional
         Further attempts before the policy is asked (None: 3 for "retry", else 0).
     """
@@ -63,11 +66,22 @@ class Failures:
 
     def __post_init__(self) -> None:
         for name, policy in (("on_error", self.on_error), ("nan_policy", self.nan_policy)):
-            if not (callable(policy) or policy in NAMES or (policy is None and name == "nan_policy")):
-                raise InvalidSetting(f"{name}={policy!r:.60} must be one of {', '.join(NAMES)}, or a callable")
+            names = NAMES if name == "on_error" else (*NAMES, "omit")
+            if not (callable(policy) or policy in names or (policy is None and name == "nan_policy")):
+                raise InvalidSetting(f"{name}={policy!r:.60} must be one of {', '.join(names)}, or a callable")
         retries = self.retries
         if retries is not None and (isinstance(retries, bool) or not isinstance(retries, int) or retries < 0):
             raise InvalidSetting(f"retries={retries!r:.60} must be a non-negative integer, or None")
+
+    @classmethod
+    def omitting(cls, on_error: Policy, nan_policy: Policy | None, retries: int | None) -> Failures:
+        """Those of a caller who can do without a value here and there: NaN is omitted, unless something else is said of
+        it, or of all failures."""
+        return cls(on_error, "omit" if nan_policy is None and on_error == "raise" else nan_policy, retries)
+
+    def at_start(self) -> Failures:
+        """The same at the point where everything begins, which nobody can do without."""
+        return replace(self, nan_policy="raise") if self.nan_policy == "omit" else self
 
     def policy(self, error: Exception | float) -> Policy:
         """The policy for an exception, or for a value that is not finite (or for the error that says so)."""
@@ -77,7 +91,7 @@ class Failures:
     def raises(self, error: EvaluationFailed) -> bool:
         """Whether an error that ended a run is raised, rather than kept as its status."""
         policy = self.policy(error)
-        return not isinstance(error, MissingValue) and (policy == "raise" or callable(policy))
+        return not isinstance(error, MissingValue) and (policy in ("raise", "omit") or callable(policy))
 
     def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
         """What becomes of x after so many attempts."""
@@ -87,7 +101,7 @@ class Failures:
         most = self.retries if self.retries is not None else RETRIES if policy == "retry" else 0
         if attempt <= most:
             return "retry"
-        if policy == "penalise":
+        if policy == "penalise" or (policy == "omit" and error != -math.inf):
             return None
         if not callable(policy):
             return "raise"
@@ -251,6 +265,8 @@ class _Asked:
             times = "" if attempt == 1 else f" ({attempt} attempts)"
             if isinstance(error, Exception):
                 _raise_failed(error, x, times, block)
+            if self.failures.policy(error) == "omit":
+                raise UnboundedBelow(f"the function returned -inf at x = {show(x)}{times}", x)
             raise NonFiniteValue(
                 f"the function returned {error} at x = {show(x)}{times}; "
                 "start elsewhere, bound the variables inside the function, return a finite value there, or pass "

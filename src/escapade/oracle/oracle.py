@@ -299,13 +299,15 @@ class Oracle:
         if not engine.domain.unbounded and not np.all(engine.domain.contains(to_numpy(stencil.rows(*span)))):
             raise OutsideDomain("f was to be asked outside its domain: this is a fault of the method")
         what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
-        ask = partial(checked_values, engine.evaluate, *what, engine.failures, self._book)
+        start = self.ledger.queries == 0 and stencil.size == 1
+        failures = engine.failures.at_start() if start else engine.failures
+        ask = partial(checked_values, engine.evaluate, *what, failures, self._book)
         try:
             values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
-        except (EvaluationFailed, KeyboardInterrupt) as error:
+        except (OracleError, KeyboardInterrupt) as error:
             if keep_best and "seen" in vars(error):  # of the rows before the one that failed
                 engine.store.add(vars(error)["seen"], stencil, span[0])
-            if isinstance(error, EvaluationFailed):
+            if isinstance(error, OracleError):
                 self._with_best(error)
             raise
         engine.precision = max(engine.precision, precision)

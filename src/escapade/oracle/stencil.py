@@ -47,6 +47,15 @@ class Stencil:
 
         return Stencil(len(which), self.d, rows)
 
+    def chosen(self, which: np.ndarray[Any, np.dtype[np.int64]]) -> Stencil:
+        """Some of the points, by their numbers."""
+
+        def rows(first: int, last: int) -> Array:
+            parts = [self.rows(int(row), int(row) + 1) for row in which[first:last]]
+            return namespace(parts[0]).concat(parts, axis=0)
+
+        return Stencil(len(which), self.d, rows)
+
     def scaled(self, unit: Array) -> Stencil:
         """The points times `unit`, coordinate by coordinate."""
         return Stencil(self.size, self.d, lambda start, stop: self.rows(start, stop) * unit)

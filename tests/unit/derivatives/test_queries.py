@@ -222,6 +222,26 @@ def test_rows_are_paid_once(d, symmetric):
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
+def test_nothing_is_taken_again_where_nothing_is_missing(d):
+    local = look(d)
+    fresh = CoordinateStencil(local.f, local.x, local.unit, local.f0, local.steps)
+    assert cost(fresh.f, fresh.complete) == len(fresh.usual) * promised(CoordinateStencil.complete, 0, d=d)
+    assert fresh.complete() is fresh
+    assert cost(fresh.f, lambda: fresh.entries(4.0)) == promised(CoordinateStencil.entries, 0, d=d)
+    owner = np.zeros(3, dtype=np.int64)
+    taken = cost(fresh.f, lambda: fresh.retaken(np.ones((3, d)), owner, 1, "check"))
+    assert taken == 3 * promised(CoordinateStencil.retaken, 0)
+
+
+@pytest.mark.parametrize(("order", "place"), [(1, 0), (2, 1), (4, 2)])
+def test_some_second_differences(order, place):
+    local, some = look(4), estimates._some_second_differences
+    i, j = np.array([0, 1]), np.array([1, 1])
+    taken = cost(local.f, lambda: some(local.stencil, i, j, order, 1.0))
+    assert taken == len(i) * promised(some, place)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
 def test_no_pair_is_taken_twice(d):
     local = look(d)
     one = promised(CoordinateStencil.pairs, 0, d=d)
@@ -543,7 +563,11 @@ TESTED = {
     LocalModel.along,
     NoiseEvidence.gather.__func__,
     CoordinateStencil.row,
+    CoordinateStencil.entries,
     CoordinateStencil.take_rows,
+    CoordinateStencil.complete,
+    CoordinateStencil.retaken,
+    estimates._some_second_differences,
     CoordinateStencil.pairs,
     CoordinateStencil.with_cut_steps,
     CoordinateStencil.values,

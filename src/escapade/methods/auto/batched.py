@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._array import Vector, to_numpy
 from ...curvature import Evidence
-from ...errors import NonFiniteValue
+from ...errors import MissingValue, NonFiniteValue
 from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
@@ -113,10 +113,22 @@ class BatchedNewton:
     def _measured(self, p: Point, model: Model, before: Point | None = None) -> tuple[Point, Model]:
         """The point with its gradient, and the model there.
 
-        Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables or where the budget has no room for more
+        Queries: 1 + 2*d + d*(d - 1)/2, or 1 + 2*d beyond 300 variables or where the budget has no room for more; as
+        many again where a value is missing
         """
         stencil, read = self._stencil(p, 0)
-        return read(self.differences.f.tagged("descent")(stencil), model, before)
+        differences = self.differences
+        try:
+            return read(differences.f.tagged("descent")(stencil), model, before)
+        except MissingValue as lost:  # here and there, perhaps: those again
+            if np.isnan(lost.values[0]):
+                raise
+            p = replace(p, f=float(lost.values[0]))
+        if stencil.size > 2 * differences.d + 1:
+            q, B = differences.dense(p)
+            return q, Model(DenseMatrix(B))
+        q, diagonal = differences.central(p)
+        return q, diagonal_model(diagonal) if before is None else model
 
     def _stencil(self, p: Point, more: int) -> tuple[Stencil, Reader]:
         """The differences around p, and how to read their values; `more` queries are asked with them."""

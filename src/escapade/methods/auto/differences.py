@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._array import Array, Vector, epsilon, largest, like, to_numpy
 from ...derivatives.noise import Noise, rounding, table, table_estimate
 from ...derivatives.settings import NOISE, STEPS
 from ...derivatives.steps import curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
-from ...oracle import Oracle, axes, central, pairs, point, some_axes
+from ...oracle import (
+    MIRRORED,
+    Oracle,
+    Stencil,
+    axes,
+    central,
+    or_nan,
+    pairs,
+    point,
+    points,
+    retaken,
+    some_axes,
+)
 from .point import GradientKind, Point
 from .quadratic import Matrix
 from .settings import DIFFERENCES
+
+Index = NDArray[np.int64]
 
 
 @dataclass
@@ -141,34 +157,40 @@ class Differences:
 
         Queries: d
         """
-        h = self.forward_steps(p, diagonal)
-        row = self.forward_row(p, h)
+        change, h = self.changes(p, self.forward_steps(p, diagonal), None, "descent")
+        row = change / h
         return replace(p, g=row - diagonal * h / 2, h=h, row=row, kind=GradientKind.FORWARD)
 
     def forward_row(self, p: Point, h: Vector) -> Vector:
-        """(f(x + h_i e_i) - f(x)) / h_i.
+        """(f(x + h_i e_i) - f(x)) / h_i, NaN where a value is missing.
 
         Queries: d
         """
-        values: Vector = (self.f.tagged("descent")(axes(self.array(p.y), self.array(h))) - p.f) / h
-        return values
+        values, _ = or_nan(self.f.tagged("descent"), axes(self.array(p.y), self.array(h)))
+        return np.asarray((values - p.f) / h)
 
     def central(self, p: Point) -> tuple[Point, Vector]:
         """p with a central gradient, and the diagonal of the Hessian that it shows.
 
-        Queries: 2*d
+        Queries: 2*d, and 2 for each time that a value of a coordinate is missing
         """
-        h = self.central_steps(p)
-        values = self.f.tagged("descent")(central(self.array(p.y), self.array(h)))
-        return with_central(p, h, *np.split(values, 2))
+        return with_central(p, *self._both_sides(p, self.central_steps(p)))
+
+    def _both_sides(self, p: Point, h: Vector) -> tuple[Vector, Vector, Vector]:
+        """Steps, where a value is missing other ones than these, and f(x ± h_i e_i)."""
+        x, owner = self.array(p.y), np.tile(np.arange(self.d), 2)
+        f = self.f.tagged("descent")
+        values, scale = retaken(f, lambda scale: central(x, self.array(scale * h)), owner, self.d)
+        plus, minus = np.split(values, 2)
+        return scale * h, plus, minus
 
     def dense(self, p: Point) -> tuple[Point, Matrix]:
         """p with a central gradient, and all second differences; steps over which f changes much are cut, twice.
 
-        Queries: 2*d + d*(d - 1)/2, and 2 for each step cut
+        Queries: 2*d + d*(d - 1)/2, and 2 for each step cut; more where values are missing
         """
-        h, f = self.second_steps(p), self.f.tagged("descent")
-        plus, minus = np.split(f(central(self.array(p.y), self.array(h))), 2)
+        f = self.f.tagged("descent")
+        h, plus, minus = self._both_sides(p, self.second_steps(p))
         for _ in range(2):
             change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
             least = DIFFERENCES.change * abs(p.f) + DIFFERENCES.change_noise * self.value_error(p.f)
@@ -178,27 +200,73 @@ class Differences:
             aim = np.sqrt(DIFFERENCES.change_aim * abs(p.f) / change[which])
             h[which] *= np.maximum(aim, DIFFERENCES.change)
             h = self._resolved(p, h)
-            step = self.array(h)
-            both = some_axes(self.array(p.y), step, which) + some_axes(self.array(p.y), -step, which)
-            plus[which], minus[which] = np.split(f(both), 2)
+            plus[which], minus[which], h[which] = self._cut(p, h, which)
         q, diagonal = with_central(p, h, plus, minus)
-        mixed = f(pairs(self.array(p.y), self.array(h), 1.0)) if self.d > 1 else np.zeros(0)
-        return q, hessian_of(mixed, plus, p.f, diagonal, h)
+        mixed = or_nan(f, pairs(self.array(p.y), self.array(h), 1.0))[0] if self.d > 1 else np.zeros(0)
+        B = hessian_of(mixed, plus, p.f, diagonal, h)
+        return q, self._filled(p, B, h, plus, minus)
 
-    def changes(self, p: Point, h: Vector, which: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Vector:
-        """f(x + h_i e_i) - f(x) for some coordinates.
+    def _cut(self, p: Point, h: Vector, which: Index) -> tuple[Vector, Vector, Vector]:
+        """The same as `_both_sides` for some coordinates, the steps last."""
+        x, n = self.array(p.y), len(which)
 
-        Queries: len(which)
+        def both(scale: Vector) -> Stencil:
+            step = h.copy()
+            step[which] *= scale
+            return some_axes(x, self.array(step), which) + some_axes(x, self.array(-step), which)
+
+        values, scale = retaken(self.f.tagged("descent"), both, np.tile(np.arange(n), 2), n)
+        return values[:n], values[n:], scale * h[which]
+
+    def _filled(self, p: Point, B: Matrix, h: Vector, plus: Vector, minus: Vector) -> Matrix:
+        """A model whose missing entries are taken on the other side of the second variable; 0 where there is no value
+        either: the secants of later steps will tell.
+
+        Queries: 1 for each of them
         """
-        return self.f.tagged("poll")(some_axes(self.array(p.y), self.array(h), which)) - p.f
+        missing = np.isnan(B)
+        if not missing.any():
+            return B
+        i, j = np.nonzero(np.triu(missing))
+        ends = np.zeros((len(i), self.d))
+        ends[np.arange(len(i)), i], ends[np.arange(len(i)), j] = h[i], -h[j]
+        corners = points(self.array(p.y) + self.array(ends))
+        seen = or_nan(self.f.tagged("descent"), corners)[0]
+        B[i, j] = B[j, i] = np.nan_to_num((plus[i] + minus[j] - p.f - seen) / (h[i] * h[j]))
+        return B
+
+    def changes(
+        self, p: Point, h: Vector, which: Index | None, purpose: str = "poll", lengths: Sequence[float] = MIRRORED
+    ) -> tuple[Vector, Vector]:
+        """f(x + h_i e_i) - f(x) for some coordinates (None: all), and their steps h_i: other ones, perhaps on the other
+        side, where a value is missing.
+
+        Queries: len(which), and 1 for each time that a value is missing
+        """
+        x, own = self.array(p.y), h if which is None else h[which]
+
+        def row(scale: Vector) -> Stencil:
+            if which is None:
+                return axes(x, self.array(scale * h))
+            step = h.copy()
+            step[which] *= scale
+            return some_axes(x, self.array(step), which)
+
+        values, scale = retaken(self.f.tagged(purpose), row, np.arange(len(own)), len(own), lengths)
+        return values - p.f, scale * own
 
     def curvature(self, p: Point, v: Vector, t: float) -> float:
-        """The curvature along the unit vector v, from values at p ± t v.
+        """The curvature along the unit vector v, from values at p ± t v, or a little nearer where one is missing.
 
-        Queries: 2
+        Queries: 2, and 2 for each time that one is missing
         """
-        a, b = self.f.tagged("curvature")(point(self.array(p.y + t * v)) + point(self.array(p.y - t * v)))
-        return float(a + b - 2 * p.f) / t**2
+
+        def both(scale: Vector) -> Stencil:
+            s = t * float(scale[0])
+            return point(self.array(p.y + s * v)) + point(self.array(p.y - s * v))
+
+        (a, b), scale = retaken(self.f.tagged("curvature"), both, np.zeros(2, dtype=np.int64), 1)
+        return float(a + b - 2 * p.f) / (t * float(scale[0])) ** 2
 
 
 def with_central(p: Point, h: Vector, plus: Vector, minus: Vector) -> tuple[Point, Vector]:

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Vector
-from .differences import Differences
+from ...oracle.missing import SHORTER
+from .differences import Differences, Index
 from .point import GradientKind, Point
 from .settings import POLL
-
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class _Row:
 
     def one_side(self, which: Index) -> tuple[Vector, NDArray[np.bool_]]:
         """One side of these: the changes of f, and where they contradict the diagonal."""
-        h = self.h[which]
-        change = self.differences.changes(self.p, self.h, which)
+        change, h = self.differences.changes(self.p, self.h, which)
+        self.h[which] = h
         expected = self.diagonal[which] * h**2 / 2
         size = (np.abs(self.diagonal[which]) + self.differences.curvtol) * h**2 / 2
         missed, noise = np.abs(change - expected), POLL.errors * self.error
@@ -58,9 +57,12 @@ class _Row:
     def other_side(self, which: Index, change: Vector) -> None:
         """The other side of these: slope and curvature apart."""
         h = self.h[which]
-        back = self.differences.changes(self.p, -self.h, which)
+        back, t = self.differences.changes(self.p, -self.h, which, lengths=SHORTER)
         self.row[which], self.g[which] = change / h, (change - back) / (2 * h)
         self.diagonal[which] = (change + back) / h**2
+        if np.any(t != -h):  # a value was missing: the parabola through both, unequally far
+            curvature = 2 * (change / h - back / t) / (h - t)
+            self.diagonal[which], self.g[which] = curvature, change / h - curvature * h / 2
 
     def curves_down(self, which: Index) -> bool:
         """Whether one of these coordinates is a way out of a saddle."""
@@ -77,7 +79,7 @@ class _Row:
         """The remaining coordinates of a point that is not stationary."""
         self.stationary = False
         self.h[which] = self.differences.central_steps(self.p)[which]
-        change = self.differences.changes(self.p, self.h, which)
+        change, self.h[which] = self.differences.changes(self.p, self.h, which)
         self.row[which] = change / self.h[which]
         if self.known:
             self.g[which] = change / self.h[which] - self.diagonal[which] * self.h[which] / 2
@@ -103,7 +105,8 @@ def poll(differences: Differences, p: Point, diagonal: Vector | None, first: int
     size, start, steep = max(1, d // POLL.blocks), 0, 0
     if diagonal is None:
         head = order[: min(d, POLL.first)]
-        row.other_side(head, differences.changes(p, row.h, head))
+        change, row.h[head] = differences.changes(p, row.h, head)
+        row.other_side(head, change)
         row.diagonal[order[len(head) :]] = float(np.median(np.abs(row.diagonal[head])))
         start, steep = len(head), int(np.sum(np.abs(row.g[head]) > gtol))
         if row.curves_down(head):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._array import Vector
+from ...oracle import MIRRORED, Stencil, point, retaken
 from .differences import Differences
 from .model import Model
 from .point import Point
@@ -28,7 +29,7 @@ def probe(differences: Differences, model: Model, p: Point, rng: np.random.Gener
     images: list[Vector] = []
     while True:
         q = q / np.linalg.norm(q)
-        s, y, error = _product(differences, p, q)
+        s, y, error = _product(differences, model, p, q)
         r = y - model.B @ s
         contradiction = model.secant(s, y, error, exact=True)
         basis.append(q)
@@ -61,16 +62,24 @@ def _first_vector(model: Model, rng: np.random.Generator) -> Vector:
     return q
 
 
-def _product(differences: Differences, p: Point, q: Vector) -> tuple[Vector, Vector, float]:
+def _product(differences: Differences, model: Model, p: Point, q: Vector) -> tuple[Vector, Vector, float]:
     """A short step s along q, the change of the gradient over it, and what noise may have done to that.
 
-    The coordinates step as they did at p, so that all but the mixed difference cancels.
+    The coordinates step as they did at p, so that all but the mixed difference cancels. Where a value is missing the
+    model keeps its own.
 
     Queries: d + 1
     """
-    y = differences.host(p.y + PROBE.reach * float(np.median(differences.second_steps(p))) * q)
-    there = Point(y, differences.f.tagged("curvature").value(differences.array(y)))
+    length = PROBE.reach * float(np.median(differences.second_steps(p)))
+
+    def end(scale: Vector) -> Stencil:
+        return point(differences.array(p.y + scale[0] * length * q))
+
+    (value,), (part,) = retaken(differences.f.tagged("curvature"), end, np.zeros(1, dtype=np.int64), 1, MIRRORED)
+    there = Point(differences.host(p.y + part * length * q), float(value))
     change = differences.forward_row(there, p.h) - p.row
+    change = np.where(np.isnan(change), model.B @ (there.y - p.y), change)  # which says nothing new
+    y = there.y
     return y - p.y, change, POLL.errors * differences.value_error(p.f) * float(np.linalg.norm(1 / p.h))
 
 

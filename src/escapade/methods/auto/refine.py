@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._array import Vector
 from ...errors import NonFiniteValue
-from ...oracle import central, pairs
+from ...oracle import Stencil, central, or_nan, pairs, retaken
 from .dense import DenseMatrix
 from .differences import Differences, hessian_of
 from .model import Model
@@ -96,22 +96,27 @@ def _row(differences: Differences, p: Point) -> tuple[Point, Vector, Vector]:
 
     Queries: 4*d
     """
-    x, h = differences.array(p.y), p.h
-    values = differences.f.tagged("descent")(central(x, differences.array(h)) + central(x, differences.array(2 * h)))
-    plus, minus, far, back = np.split(values, 4)
+    x, h, owner = differences.array(p.y), np.abs(p.h), np.tile(np.arange(differences.d), 4)
+
+    def rows(scale: Vector) -> Stencil:
+        return central(x, differences.array(scale * h)) + central(x, differences.array(2 * scale * h))
+
+    values, scale = retaken(differences.f.tagged("descent"), rows, owner, differences.d)
+    h, (plus, minus, far, back) = scale * h, np.split(values, 4)
     g, row = (8 * (plus - minus) - (far - back)) / (12 * h), (plus - p.f) / h
-    q = replace(p, g=g, row=row, kind=GradientKind.FITTED, refined=True)
+    q = replace(p, g=g, h=h, row=row, kind=GradientKind.FITTED, refined=True)
     return q, plus + minus, (16 * (plus + minus) - (far + back) - 30 * p.f) / (12 * h**2)
 
 
 def _hessian(differences: Differences, p: Point, pair: Vector, diagonal: Vector) -> Matrix:
-    """All second differences, the mixed ones from both sides.
+    """All second differences, the mixed ones from both sides; 0 where a value is missing.
 
     Queries: d*(d - 1)
     """
     both = np.zeros(0)
     if differences.d > 1:
         x, h = differences.array(p.y), differences.array(p.h)
-        values = differences.f.tagged("descent")(pairs(x, h, 1.0) + pairs(x, h, -1.0))
+        values, _ = or_nan(differences.f.tagged("descent"), pairs(x, h, 1.0) + pairs(x, h, -1.0))
         both = np.sum(values.reshape(2, -1), axis=0)
-    return hessian_of(both / 2, pair / 2, p.f, diagonal, p.h)
+    B = hessian_of(both / 2, pair / 2, p.f, diagonal, p.h)
+    return np.where(np.isnan(B), 0.0, B)
