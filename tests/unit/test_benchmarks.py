@@ -41,3 +41,10 @@ def test_every_tuned_number_has_a_unit_a_reason_and_an_origin():
         assert one.unit, one
         assert one.reason, one
         assert one.origin, one
+
+
+def test_every_other_number_is_exempt_for_a_reason():
+    script = loaded("tuned_numbers")
+    found = {(path, what) for path, _, what in script.elsewhere()}
+    assert found == set(script.EXEMPT)
+    assert all(script.EXEMPT.values())

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..curvature import Finding, Outcome
 from ..curvature.finding import ANYWHERE
+from ..derivatives.settings import CONSISTENCY
 from ..interval import Interval
 from .settings import RULES
 
@@ -56,7 +57,7 @@ def within_reach(radius: float, eps: float) -> bool:
 
 def estimated_rho(thirds: Iterable[float]) -> float:
     """A Lipschitz constant of the Hessian, from the third derivatives that were seen."""
-    return RULES.rho_safety * max(thirds)
+    return CONSISTENCY.safety * max(thirds)
 
 
 def largest_gradient(curvature: float, rho: float, step: float) -> float:
@@ -79,7 +80,7 @@ def allow_for_hessian_jump(finding: Finding, jump: float, curvtol: float) -> Fin
     """The finding, as far as a jump of the Hessian at x leaves it: differences on both sides do not show one."""
     if not finding.certified or jump == 0.0:
         return finding
-    lower, upper = finding.curvature.lower - RULES.jump_safety * jump, finding.curvature.upper
+    lower, upper = finding.curvature.lower - RULES.margin * jump, finding.curvature.upper
     if lower >= -curvtol:
         return replace(finding, curvature=Interval(lower, upper))
     return undecided(JUMPS, Interval(-math.inf, upper))

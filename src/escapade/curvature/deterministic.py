@@ -20,6 +20,7 @@ from ..derivatives import product_errors
 from ..derivatives.measure import LocalModel
 from ..derivatives.paper import hessian_vector
 from ..derivatives.products import HessianProducts
+from ..derivatives.settings import STEPS
 from ..derivatives.steps import require_resolved
 from ..errors import InvalidSetting
 from ..interval import Interval
@@ -27,9 +28,7 @@ from ..tolerances import require_positive
 from .finding import Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import MOST, Thresholds, random_starts
-
-ATTEMPTS = 12
-"""Changes of ell, step length or order of the differences before the finder gives up."""
+from .settings import CHEBYSHEV
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,7 @@ class ZONCFDeterministic(Finder):
         starts = random_starts(rng, local.d)                                    # kept: a new try is no new chance
         finding, tried = self.undecided("nothing was tried"), set()
         products = self.products(local, shift)
-        for _ in range(ATTEMPTS):
+        for _ in range(STEPS.attempts):
             tried.add((products.order, products.factor))
             finding, obstacle, ell = self._attempt(products, ell, starts)
             if obstacle is Obstacle.NONE:
@@ -171,7 +170,7 @@ class _Chebyshev:
         for self.t in range(1, finder.iterations(d, ell) + 1):
             length = float(np.linalg.norm(y))
             product = length * self._product(y / length, log + math.log(length))
-            if float(np.linalg.norm(product)) > 1.001 * ell * length:
+            if float(np.linalg.norm(product)) > CHEBYSHEV.excess * ell * length:
                 return _Suspect(y, float(np.linalg.norm(product)) / length)
             self.lengths.append(log + math.log(length))
             weight = math.exp(log - self.t * self.angle)                        # T_{t-s} / T_t is about gamma^-s

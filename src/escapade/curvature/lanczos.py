@@ -19,6 +19,7 @@ from ..derivatives.consistency import AlongCheck
 from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
 from ..derivatives.products import KIND, HessianProducts, Product
+from ..derivatives.settings import NOISE, STEPS
 from ..interval import Interval
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
@@ -101,7 +102,7 @@ class Lanczos(Finder):
         products = HessianProducts(local, P, 1, 1.0, shift - self.delta)
         room = limits.of(2) * (self.delta + max(self.lowest or 0.0, 0.0))
         odd, noise = _odd_error(products), products.noise()
-        along = float(np.clip(np.sqrt(noise / (odd + 1e-300)), LANCZOS.shortest_along, 1.0))
+        along = float(np.clip(np.sqrt(noise / (odd + 1e-300)), 1 / STEPS.lost, 1.0))
         shorter = replace(products, along=along)
         if self.lowest is not None or odd * along + shorter.noise() < room:
             return shorter, limits
@@ -313,7 +314,7 @@ class _Attempt:
 
     def _noisy(self, process: LanczosProcess) -> bool:
         """Whether noise explains the errors that were measured."""
-        return self.error <= LANCZOS.too_long * process.noise
+        return self.error <= NOISE.significant * process.noise
 
     # A start
 
@@ -355,7 +356,7 @@ class _Attempt:
             return True
         first, _, w = process.terms(0.0)
         inexact = norm2(w) * self.error + process.lost(w)
-        if first >= max(0.95 * threshold - inexact, inexact):
+        if first >= max(LANCZOS.close * threshold - inexact, inexact):
             return True
         if extra <= 0 or first < inexact / 4:
             return False

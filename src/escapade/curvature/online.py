@@ -22,6 +22,7 @@ from ..oracle import Batch, Oracle
 from .cheapest import Cheapest
 from .finding import Finder, Finding, Outcome
 from .online_weak import ZONCFOnlineWeak
+from .settings import ONLINE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,15 +106,15 @@ class ZONCFOnline(SampledFinder):
         return ZONCFOnlineWeak(delta=self.delta, ell=ell, variance=variance, batch=self.batch)
 
     def _norm(self, local: SampledModel, rng: np.random.Generator) -> float:
-        """1.3 times what a short power iteration on one batch shows."""
-        batch = local.f.draw(16, rng)
+        """A multiple of what a short power iteration on one batch shows."""
+        batch = local.f.draw(ONLINE.batch, rng)
         q = rng.standard_normal(local.d)
         size = 0.0
-        for _ in range(12):
+        for _ in range(ONLINE.iterations):
             q /= np.linalg.norm(q)
             q = local.product(batch, q)
             size = float(np.linalg.norm(q))
-        return 1.3 * size
+        return ONLINE.norm_safety * size
 
 
 @dataclass(frozen=True, kw_only=True)

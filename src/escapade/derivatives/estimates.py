@@ -14,7 +14,7 @@ from ..errors import BudgetExhausted, NonFiniteValue
 from ..interval import Estimate, Interval
 from . import steps as steps_
 from .noise import Noise
-from .settings import GRADIENT, PRODUCTS, STEPS
+from .settings import CONSISTENCY, GRADIENT, NOISE, PRODUCTS, STEPS
 from .stencil import CoordinateStencil
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def gradient(
     total = truncated + noisy + _excess(shorter, g, noisy, truncated, noise)
     first = Estimate(g, total)
     decided = abs(norm2(g) - rule.gtol) > total
-    if refinements == 0 or truncated <= GRADIENT.excess_truncation * noisy or decided:
+    if refinements == 0 or truncated <= NOISE.significant * noisy or decided:
         return first
     finer = stencil.on_steps(steps_.balanced(stencil.x, stencil.unit, h, truncation, blur))
     try:
@@ -67,7 +67,7 @@ def gradient(
     except BudgetExhausted:  # what is known will have to do
         return first
     off = norm2(second.value - g)
-    if off > GRADIENT.contradiction * total and not _holds_closer(stencil, noise, rule, second):
+    if off > NOISE.significant * total and not _holds_closer(stencil, noise, rule, second):
         return Estimate(g, total + off)
     return Estimate(second.value, second.error + _excess(shorter, second.value, second.error, truncated, noise))
 
@@ -88,7 +88,7 @@ def _holds_closer(stencil: CoordinateStencil, noise: Noise, rule: GradientRule, 
     except BudgetExhausted:
         return False
     changes = bool(np.any(closer.row(1.0) != stencil.f0))
-    return changes and norm2(again.value - g.value) <= GRADIENT.contradiction * (g.error + again.error)
+    return changes and norm2(again.value - g.value) <= NOISE.significant * (g.error + again.error)
 
 
 def _beyond_scale(stencil: CoordinateStencil, noise: Noise, rule: GradientRule) -> Vector | float:
@@ -98,7 +98,7 @@ def _beyond_scale(stencil: CoordinateStencil, noise: Noise, rule: GradientRule) 
         return 0.0
     h, change = stencil.steps, stencil.second_changes
     size = np.abs(stencil.second_differences()) + rule.curvtol * h**2
-    much = (change > GRADIENT.beyond_scale * size + 8 * noise.level) & (h >= STEPS.longest)
+    much = (change > CONSISTENCY.subscale * size + 8 * noise.level) & (h >= STEPS.longest)
     return np.where(much, change, 0.0) / h
 
 
@@ -124,7 +124,7 @@ def third_derivative_along(stencil: CoordinateStencil, v: Vector) -> float:
 
     Queries: 4
     """
-    h = STEPS.third * float(np.median(stencil.steps))
+    h = PRODUCTS.longest * float(np.median(stencil.steps))
     a, b, c, e = stencil.along(v, (h, -h, 2 * h, -2 * h), "check")
     return abs(float((c - e) / 2 - (a - b))) / h**3
 
@@ -166,7 +166,7 @@ def curvature_along(
     best = Estimate(0.0, math.inf)
     raw: list[Estimate[float]] = []
     extrapolated: list[float] = []
-    for _ in range(STEPS.confirm_halvings):
+    for _ in range(STEPS.attempts):
         try:
             pair = stencil.along(v, (h, -h), "curvature")
         except NonFiniteValue:

@@ -237,8 +237,8 @@ def _fit_to_noise(
     noise = evidence.noise(x, unit, precision, known=given, trust_table=trust_table)
     stretch, together, lost = np.ones(d), np.zeros(0), None
     most = steps_.power_of_two(steps_.longest(x, unit))
-    for attempt in range(STEPS.rounds):
-        last = attempt == STEPS.rounds - 1
+    for attempt in range(STEPS.attempts):
+        last = attempt == STEPS.attempts - 1
         fitting = steps_.curvature_steps(x, unit, noise.level, curvtol) / unit
         symmetric = steps_.against_noise(noise.level, curvtol) > epsilon(x) ** 0.25
         far = 2.0 if symmetric else 2.0 + int(rng.integers(STEPS.furthest + 1)) / 1024
@@ -262,7 +262,7 @@ def _fit_to_noise(
         if constant and isinstance(lost, MissingValue):  # the steps were cut to nothing
             raise lost
         if constant and np.any(stencil.steps < most):
-            stretch *= STEPS.lengthen
+            stretch *= STEPS.cut**2
             continue
         before, seen = noise, np.concatenate([together, stencil.known])
         noise = evidence.noise(
@@ -307,7 +307,7 @@ def _disagreement(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
     """The size of second differences, whether they change clearly at another step, and by how much."""
     size = np.abs(stencil.second_differences()) + curvtol * stencil.steps**2
     change = stencil.second_changes
-    return size, change > STEPS.disagreement * size + 8 * noise.level, change
+    return size, change > CONSISTENCY.share * size + 8 * noise.level, change
 
 
 def _fit_to_shorter(

@@ -94,8 +94,9 @@ def _divisor(gaps: Vector, floor: float) -> float | None:
         return None
     for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
         count = part * gaps / np.min(gaps)
-        count = count[count < 1e4]
-        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
+        count = count[count < NOISE.multiples]
+        # A few may be whole by chance.
+        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= NOISE.whole):
             return float(np.min(gaps))
     return None
 
@@ -205,9 +206,9 @@ class NoiseEvidence:
         if unit_of_f:
             return Noise(unit_of_f, "rounding", unit_of_f)
         level = table_estimate(self.table) or 0.0
-        clear = floor if trust_table else NOISE.bar * floor
+        clear = floor if trust_table else NOISE.significant * floor
         if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do, unless its points did
-            own = level > NOISE.bar * rounding_of_x(x, unit, self.table)
+            own = level > NOISE.significant * rounding_of_x(x, unit, self.table)
             return Noise(max(floor, NOISE.rounding_bound * level) if own else floor, "rounding")
         if self._is_structure(level, x, unit, precision):
             return Noise(floor, "rounding")
@@ -221,7 +222,7 @@ class NoiseEvidence:
         floor = rounding(x, float(np.max(np.abs(self.close))), precision)
         floor += rounding_of_x(x, unit, self.close, self.close_part)
         # Rounding falls with the square of the distance at most, where f does.
-        return seen is None or NOISE.safety * seen <= max(NOISE.bar * floor, self.close_part**3 * level)
+        return seen is None or NOISE.safety * seen <= max(NOISE.significant * floor, self.close_part**3 * level)
 
     def _unit_of_values(self, seen: Vector, floor: float, eps: float, longest: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.

@@ -14,7 +14,7 @@ from scipy.special import gammaincinv
 
 from .._array import Vector, norm2
 from .products import HessianProducts
-from .settings import PRODUCTS, STEPS
+from .settings import CONSISTENCY, PRODUCTS, STEPS
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ def depends_on_scale(
     along, across = short_steps(products, q, delta / 16, rng)
     if across >= 0.5:
         return False
-    few = PRODUCTS.few_components if many_variables(products.local.d) else PRODUCTS.few_components // 2
+    few = CONSISTENCY.signs if many_variables(products.local.d) else CONSISTENCY.signs // 2
     directions = rng.standard_normal((few, len(q)))
     size = norm2(components(products, q, image, directions, along, across)) / math.sqrt(few)
-    return not size <= max(PRODUCTS.hidden_share * delta, known)
+    return not size <= max(CONSISTENCY.subscale * delta, known)
 
 
 def measured(

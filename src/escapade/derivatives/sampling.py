@@ -126,7 +126,7 @@ class SampledModel:
         Queries: 3 per sample, and 192 to measure truncation
         """
         size, f = 4 * SAMPLING.groups, self.f
-        h = 1.4 * self.reach  # not the step of any product
+        h = SAMPLING.apart * self.reach  # not the step of any product
         pilot = f.draw(SAMPLING.glance, rng)
         error = abs(self._second_difference(pilot, v, 2 * h) - self._second_difference(pilot, v, h))
         error += 8 * self.level / h**2

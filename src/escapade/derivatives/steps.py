@@ -146,7 +146,7 @@ def confirmation(
     )
     fitted = 1 / float(np.linalg.norm(v / h))
     most = max(STEPS.longest / 2, 2 * fitted)
-    return STEPS.confirm_odd * float(power_of_two(np.asarray(min(least, most, STEPS.confirm_longest * fitted))))
+    return STEPS.apart * float(power_of_two(np.asarray(min(least, most, STEPS.lost * fitted))))
 
 
 def short_part(x: Array, unit: Vector, lengths: Any, value_error: float, curvtol: float) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from .._array import Array, Vector, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
 from ..oracle import Oracle, central, point
-from .settings import UNITS
+from .settings import STEPS, UNITS
 from .steps import power_of_two
 
 
@@ -104,7 +104,7 @@ def of_values(f: Oracle, x: Array, f0: float, s: Vector, rng: np.random.Generato
             values = f(sum((point(end) for end in ends), start=central(x, step)))
             break
         except NonFiniteValue:
-            h /= 64
+            h /= STEPS.lost
     else:
         return 1.0
     plus, minus, rest = values[:d], values[d : 2 * d], values[2 * d :].reshape(2, 2)

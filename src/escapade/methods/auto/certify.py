@@ -23,7 +23,7 @@ from .dense import DenseMatrix
 from .differences import Differences
 from .model import Model
 from .point import Point
-from .settings import PRECONDITIONER
+from .settings import MODEL, PRECONDITIONER
 
 
 @dataclass
@@ -95,7 +95,7 @@ def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, d
     if isinstance(model.B, DenseMatrix) and (total := float(diagonal.sum())) > 0:
         most = PRECONDITIONER.factor
         factor = float(model.diagonal.sum()) / total
-        same = diagonal * factor if spread > PRECONDITIONER.apart and 1 / most < factor < most else diagonal
+        same = diagonal * factor if spread > MODEL.different and 1 / most < factor < most else diagonal
     if spread < PRECONDITIONER.alike or contradiction > 2 * spread or model.misses(same, delta):
         return diagonal_preconditioner(diagonal, delta)
     root: Any = model.inverse_root(delta, LANCZOS.flattest)

@@ -17,7 +17,7 @@ from .limited_memory import diagonal_model
 from .model import Model
 from .point import GradientKind, Point
 from .refine import price, refine
-from .settings import DESCENT, REFINE, TRUST_REGION
+from .settings import DESCENT, MODEL, REFINE, TRUST_REGION
 from .stagnation import Progress
 from .trust_region import Step, TrustRegion
 
@@ -104,7 +104,7 @@ class Descent:
         self.contradictions.append(self.model.secant(step.s, q.g - p.g, error))
         differences.update_diagonal_error(self.contradiction)
         if outdated:
-            self._agrees(seen, DESCENT.new_diagonal)
+            self._agrees(seen, MODEL.different)
         return q
 
     def _measured_again(self, p: Point) -> Point:
@@ -138,7 +138,7 @@ class Descent:
         """Go on from a point where a certificate was asked for too early, with the gradient that was measured there."""
         if self.noise > NoiseState.SMALL:
             self.noise = NoiseState.HIDES_CENTRAL
-        elif self.differences.gradient_error(p) > DESCENT.hidden * self.gtol:
+        elif self.differences.gradient_error(p) > DESCENT.small * self.gtol:
             self.noise = NoiseState.HIDES_FORWARD
         q = p.measured(local)
         if noisier:

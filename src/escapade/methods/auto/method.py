@@ -37,7 +37,7 @@ from .point import GradientKind, Point
 from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
-from .settings import METHOD, PROBE, TRUST_REGION
+from .settings import METHOD, MODEL, PROBE, TRUST_REGION
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -290,9 +290,9 @@ class _Run:
         if p.steepness <= self.gtol:
             return not self.tested
         fall = self.looked_at - p.f
-        if not math.isfinite(fall) or fall < METHOD.probe_gain * self.largest_drop:
+        if not math.isfinite(fall) or fall < MODEL.negligible * self.largest_drop:
             return False
-        return self.descent.model.gain(p.g) <= METHOD.probe_gain * fall
+        return self.descent.model.gain(p.g) <= MODEL.negligible * fall
 
     def _too_early(self, p: Point, local: LocalModel) -> Point | None:
         """The point to go on from, where the gradient is not small after all, or the noise larger than was assumed.

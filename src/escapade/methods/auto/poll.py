@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Vector
+from ...derivatives.settings import NOISE
 from .differences import Differences
 from .point import GradientKind, Point
 from .settings import POLL
@@ -50,7 +51,7 @@ class _Row:
         change = self.differences.changes(self.p, self.h, which)
         expected = self.diagonal[which] * h**2 / 2
         size = (np.abs(self.diagonal[which]) + self.differences.curvtol) * h**2 / 2
-        missed, noise = np.abs(change - expected), POLL.errors * self.error
+        missed, noise = np.abs(change - expected), NOISE.significant * self.error
         self.contradiction = max(self.contradiction, float(np.max((missed - noise) / size)))
         self.row[which], self.g[which] = change / h, (change - expected) / h
         return change, missed > POLL.contradicted * size + noise
@@ -64,7 +65,7 @@ class _Row:
 
     def curves_down(self, which: Index) -> bool:
         """Whether one of these coordinates is a way out of a saddle."""
-        error = 2 * POLL.errors * self.error / self.h[which] ** 2
+        error = 2 * NOISE.significant * self.error / self.h[which] ** 2
         worst = int(np.argmin(self.diagonal[which] + error))
         i = int(which[worst])
         curved = self.diagonal[i] + error[worst] <= -self.differences.curvtol / 2

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._array import Vector
+from ...derivatives.settings import NOISE
 from ...errors import NonFiniteValue
 from ...oracle import central, pairs
 from .dense import DenseMatrix
@@ -54,7 +55,7 @@ def refine(
 
 def _newton(differences: Differences, p: Point, model: Model, enough: float) -> Point:
     """One step, or p if it brings neither a lower value, beyond noise, nor half the gradient at the same."""
-    y, noise = differences.host(p.y + _stiff(model, p.g, enough)), REFINE.shown * differences.value_error(p.f)
+    y, noise = differences.host(p.y + _stiff(model, p.g, enough)), NOISE.significant * differences.value_error(p.f)
     q = Point(y, differences.value(y), h=p.h)
     if not q.f <= p.f + noise:
         return p

@@ -30,7 +30,7 @@ class Progress:
         if min(steps, len(self.trail)) < self.window:
             return False
         before, distance = self.trail[-self.window]
-        if before - value > DESCENT.stagnation_gain * slope * (self.distance - distance):
+        if before - value > DESCENT.small * slope * (self.distance - distance):
             return False
         self.trail.clear()
         self.window *= 2
