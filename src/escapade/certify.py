@@ -60,7 +60,7 @@ def certify(
     rho : float, optional
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     samples : int or "stream", optional
-        f is an average over so many samples, or over a stream.
+        f is an average over this number of samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize`. Around points that are missing
         nothing is shown, and the verdict is "undecided".

@@ -86,7 +86,7 @@ class Run:
             return ending
         if ending.stop not in QUIET or ending.stop is Stop.BUDGET:
             try:
-                x, far = watch.settle(x)
+                x, far = watch.conclude(x)
                 ending = Ending(Stop.DIVERGED) if far else ending
             except (OracleError, KeyboardInterrupt) as error:
                 x, ending = watch.best, self._ended(error)

@@ -91,7 +91,7 @@ class ZONCFDeterministic(Finder):
         return finding
 
     def _attempt(self, products: HessianProducts, ell: float, starts: Vector) -> tuple[Finding, Obstacle, float]:
-        """As many runs as the errors of the products make necessary; what stood in the way; and a better ell."""
+        """As many runs as the errors of the products make necessary; the obstacle; and a better ell."""
         local, shift = products.local, products.shift
         limits, r, done, bound = Thresholds(local.d, self.failure), 1, 0, 0.0
         while done < r:

@@ -50,7 +50,7 @@ class SampledFinder(Finder):
     def on_the_whole(
         self, local: SampledModel, v: Vector, reason: str, rng: np.random.Generator, looks: int = 1
     ) -> Finding:
-        """FOUND if fresh samples show a curvature of at most -delta/2 along v, else UNDECIDED; one of so many looks."""
+        """FOUND if fresh samples show a curvature of at most -delta/2 along v, else UNDECIDED; one of `looks` looks."""
         seen = local.along(v, self.failure / (4 * looks), rng)
         if seen.upper > -self.delta / 2:
             reason = f"{reason}, but fresh samples along it say {seen}"
@@ -80,8 +80,9 @@ class ZONCFOnline(SampledFinder):
     name = "online"
 
     def search(self, local: SampledModel, rng: np.random.Generator) -> Finding:
-        if local.blur > self.delta / 4:
-            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {local.blur:.2g}")
+        error = local.product_error
+        if error > self.delta / 4:
+            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {error:.2g}")
         variance, _ = local.hessian_spread(self.failure, rng)
         ell = self.ell or max(self._norm(local, rng), 2 * self.delta)
         weak = self.weak(ell, variance / local.d)
@@ -95,7 +96,7 @@ class ZONCFOnline(SampledFinder):
                 if finding.found:                                               # line 7
                     return finding
                 lowest = min(lowest, finding.curvature.upper)
-            elif local.truncation(local.f.draw(SAMPLING.glance, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
+            elif local.truncation(local.f.draw(SAMPLING.pilot, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
                 if not local.shorten():
                     return self.undecided(f"products are too inexact at delta={self.delta:.3g}: truncation")
                 run = 0

@@ -14,7 +14,7 @@ ABLATION = "benchmarks/ablation.py, seeds 9000 to 9099"
 class FinderSettings:
     """Numbers that finders share."""
 
-    softest: int = number(3, "directions", "so many of the softest directions are looked at on shorter steps", HELD)
+    softest: int = number(3, "directions", "the softest directions, which are looked at on shorter steps", HELD)
     candidate: float = number(
         0.75, "of delta", "a Ritz value below minus this is a direction worth confirming",
         "between 1/2, which FOUND needs, and 1, which a certificate excludes",
@@ -46,7 +46,7 @@ class LanczosSettings:
     )
     again: float = number(2.0, "factor", "a shift is measured again that so much larger errors would allow", HELD)
     extra: int = number(2, "products", "what may be spent on the curvature that \"minimum\" needs", HELD)
-    rate_known_after: int = number(10, "products", "the contraction rate of a start is known after so many", HELD)
+    rate_known_after: int = number(10, "products", "the contraction rate of a start is known after this number", HELD)
     flattest: float = number(1e-3, "of the norm of P", "no direction is shrunk by P more than this", HELD)
     scaled: float = number(4.0, "factor", "curvatures along coordinates that differ by less are as good as equal", HELD)
     close: float = number(
@@ -88,7 +88,7 @@ class NewtonSettings:
         1 / 8, "of |g|", "the gradient after a Newton step may be this much of it",
         "an inflection x^3 leaves 1/4; Kantorovich needs rho |g| / lambda^2 < 1/2, which leaves less than 1/4",
     )
-    iterations: int = number(20, "products", "conjugate gradients take at most so many", LIMIT)
+    iterations: int = number(20, "products", "conjugate gradients take at most this number", LIMIT)
     residual: tuple[float, float] = number(
         (1e-4, 1e-2), "of |g|^2", "conjugate gradients end below the first; above the second there is no Newton step",
         "a tenth of g, less than the eighth that is asked for; aimed at a hundredth",

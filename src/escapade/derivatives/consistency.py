@@ -256,11 +256,11 @@ def _check_one(
     jump = float(hessian_discontinuity(t[1:] / length, up[1:] - down[1:], noise)) / length**2
     seen = (4 * long - longer) / 3 if order == 4 else long
     moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
-    blur = 8 * value_error / t[:2] ** 2
+    noise_error = 8 * value_error / t[:2] ** 2
     tolerance = CONSISTENCY.share * (abs(seen) + curvtol) + moved
-    same = bool(np.all(np.abs(short - seen) <= tolerance + blur))
+    same = bool(np.all(np.abs(short - seen) <= tolerance + noise_error))
     truncation = STEPS.truncation_safety * abs(short[0] - short[1])
-    return AlongCheck(same, third, float(np.min(short + blur)) + truncation, jump)
+    return AlongCheck(same, third, float(np.min(short + noise_error)) + truncation, jump)
 
 
 def locally_constant(stencil: CoordinateStencil, rng: np.random.Generator) -> tuple[bool, Vector]:
@@ -287,6 +287,6 @@ def diagonal_jump(stencil: CoordinateStencil, clear: NDArray[np.bool_], before: 
     if stencil.symmetric:  # symmetric differences show none
         return 0.0
     change = stencil.second_changes
-    jumps = (change / stencil.steps**2)[clear & (change > 0.5 * before)]
-    return (stencil.far + 1) / 3 * float(np.sum(jumps))  # they may be parts of one
+    changes = (change / stencil.steps**2)[clear & (change > 0.5 * before)]
+    return (stencil.far + 1) / 3 * float(np.sum(changes))  # they may be parts of one
 

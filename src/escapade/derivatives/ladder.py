@@ -165,10 +165,10 @@ def _structure(
         stops = fall[k] < (LADDER.plateau if k >= 1 else LADDER.first)
         if stops and clear[k + 1] and matters[k + 1]:  # over two ratios
             flagged[k : k + 2] = True
-        leaps = fall[k] > LADDER.leap and clear[k] and matters[k]
-        if leaps and k >= 1 and fall[k - 1] < LADDER.plateau:  # out of nothing, and then level
+        sudden = fall[k] > LADDER.sudden and clear[k] and matters[k]
+        if sudden and k >= 1 and fall[k - 1] < LADDER.plateau:  # out of nothing, and then level
             flagged[k - 1 : k + 1] = True
         # No curvature at all within, some beyond: linear or constant pieces.
-        if leaps and q**2 * inside[k] > LADDER.burst[0] * own[k + 1] and inside[k + 1] <= LADDER.clear * own[k + 1]:
+        if sudden and q**2 * inside[k] > LADDER.burst[0] * own[k + 1] and inside[k + 1] <= LADDER.clear * own[k + 1]:
             flagged[k] = True
     return flagged

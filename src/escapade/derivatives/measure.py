@@ -128,12 +128,12 @@ class LocalModel:
         g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
         return replace(self, rule=rule, gradient=g)
 
-    def curvature_along(self, v: Vector, level: float = -math.inf) -> CurvatureAlong:
-        """The curvature along the unit vector v, and whether it is at most `level`.
+    def curvature_along(self, v: Vector, threshold: float = -math.inf) -> CurvatureAlong:
+        """The curvature along the unit vector v, and whether it is at most `threshold`.
 
         Queries: 4, and 2 more for each time the step is cut
         """
-        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, level)
+        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, threshold)
 
     def third_derivative_along(self, v: Vector) -> float:
         """The size of the third derivative along the unit vector v.
@@ -197,14 +197,14 @@ def measure(
     evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
     given = Noise(float(noise), "given") if is_number(noise) else None  # type: ignore[arg-type]
     start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]))
-    fitted = _fit_to_noise(start, evidence, given, curvtol, rng, trust_table=noise == "auto")
-    stencil, jump = _fit_to_scale(fitted.stencil, fitted.noise, curvtol)
+    adapted = _fit_to_noise(start, evidence, given, curvtol, rng, trust_table=noise == "auto")
+    stencil, jump = _fit_to_scale(adapted.stencil, adapted.noise, curvtol)
     rule = GradientRule(curvtol, gtol, rho)
-    found = _fit_to_shorter(stencil, fitted.noise, rule, rng)
-    if found.report.rough and isinstance(fitted.lost, MissingValue):  # the steps were cut to nothing
-        raise fitted.lost
+    found = _fit_to_shorter(stencil, adapted.noise, rule, rng)
+    if found.report.rough and isinstance(adapted.lost, MissingValue):  # the steps were cut to nothing
+        raise adapted.lost
     report = replace(
-        found.report, constant=fitted.constant, hessian_jump=max(jump, found.report.hessian_jump)
+        found.report, constant=adapted.constant, hessian_jump=max(jump, found.report.hessian_jump)
     )
     return replace(found, report=report, began=began)
 

@@ -102,7 +102,7 @@ def _divisor(gaps: Vector, floor: float) -> float | None:
 
 
 def table_estimate(values: Vector) -> float | None:
-    """The noise level of equally spaced values, from their difference table; None if it does not settle.
+    """The noise level of equally spaced values, from their difference table; None if its orders do not agree.
 
     The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
     first orders that agree with one another, and change sign, show the noise (Moré & Wild, 2011).
@@ -240,8 +240,8 @@ class NoiseEvidence:
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
-        shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
-        return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0
+        visible = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
+        return float(np.min(change)) if len(change) and np.max(change) * min(visible, 1.0) > clear else 0.0
 
 
 def is_number(noise: float | str | None) -> bool:

@@ -26,7 +26,7 @@ class ProductError:
     third: float = 0.0
     """The largest third derivative seen."""
     scale_dependent: bool = False
-    """Whether f is another function within the steps of the products: longer ones would only miss it."""
+    """Whether f depends on the scale within the steps of the products: longer ones would only miss it."""
 
 
 def many_variables(d: int) -> bool:
@@ -112,7 +112,7 @@ def depends_on_scale(
     products: HessianProducts, q: Vector, image: Vector, delta: float, rng: np.random.Generator, known: float = 0.0
 ) -> bool:
     """Whether the product with q is wrong by more than a part of delta, and than is known, on much shorter steps of a
-    random length, as far as a few random directions tell: f is another function within the steps.
+    random length, as far as a few random directions tell: f depends on the scale within the steps.
 
     Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
     """

@@ -70,8 +70,8 @@ class NoiseSettings:
         3.0, "standard deviations", "a bound on rounding errors of which a table shows the deviation",
         "sqrt(3) = 1.73 for one rounding; sums have longer tails",
     )
-    told: int = number(4, "differences", "so many multiples of the least one tell that values have a unit", HELD)
-    places: int = number(12, "digits", "values may have been printed with so many", "15 are a float64's own")
+    told: int = number(4, "differences", "multiples of the least one that tell that values have a unit", HELD)
+    places: int = number(12, "digits", "values may have been printed with up to this number", "15 are a float64's own")
     close: tuple[float, float] = number(
         (1e-3, 1 / 32), "of the spacing",
         "values this much closer show the same noise, not the same structure; the second where the first are all alike",
@@ -83,7 +83,7 @@ class NoiseSettings:
         "exceeded once in 30,000 times by a normal vector",
     )
     significant: float = number(
-        4.0, "errors", "what is larger than so many of its errors is no error", "two values, each wrong by one, twice"
+        4.0, "errors", "what exceeds its error by this is no error", "two values, each wrong by one, twice"
     )
     multiples: float = number(1e4, "units", "values of more tell no unit", HELD)
     whole: float = number(0.01, "units", "how near to whole numbers these multiples are", HELD)
@@ -113,7 +113,7 @@ class ConsistencySettings:
     )
     rounding_room: int = number(2**20, "eps |x|", "the short steps are at least so long",
                                 "2^20: the rounding of x is 1e-6 of them")
-    group: int = number(8, "coordinates", "so many coordinates of different curvatures are looked at together", HELD)
+    group: int = number(8, "coordinates", "coordinates of different curvatures that are looked at together", HELD)
     even_share: tuple[float, float] = number(
         (0.005, 0.1), "of the change, of curvtol", "the even part of f may fail to scale by this much", HELD
     )
@@ -145,7 +145,7 @@ class ProductSettings:
         8.0, "typical steps", "a product steps sqrt(d) typical steps along its vector, this many at most", HELD
     )
     components: int = number(
-        8, "directions", "the error of a product is seen along so many random directions", HELD
+        8, "directions", "the error of a product is seen along this number of random directions", HELD
     )
     many_variables: int = number(
         32, "variables", "from here on an error is seen along random directions, below by another whole product",
@@ -154,8 +154,7 @@ class ProductSettings:
     closest: float = number(1 / 256, "of the steps", "the shortest steps on which errors are seen again", HELD)
     closer: float = number(1 / 8, "of the steps", "the longest of these", HELD)
     another: float = number(
-        3.0, "factor", "an error so much larger on shorter steps than on far ones is no truncation: f is another there",
-        HELD,
+        3.0, "factor", "an error so much larger on shorter steps than on far ones: f depends on the scale", HELD,
     )
     norm: tuple[float, float, float] = number(
         (2.1, 1.6, 2.1), "d times noise", "the norm of the noise of all second differences, by order 1, 2, 4",
@@ -170,9 +169,9 @@ class SamplingSettings:
     rare: float = number(
         0.02, "of the samples", "a kind of sample that makes up this share is seen by a pilot, but for p", "log(2/p)/q"
     )
-    whole: int = number(2048, "samples", "a sum of at most so many is taken whole", HELD)
-    variance_safety: float = number(1.5, "factor", "a variance learnt from a pilot is multiplied by this", HELD)
-    glance: int = number(32, "samples", "the batch by which steps are judged", HELD)
+    whole: int = number(2048, "samples", "a sum of at most this number is taken whole", HELD)
+    variance_safety: float = number(1.5, "factor", "a variance estimated from a pilot is multiplied by this", HELD)
+    pilot: int = number(32, "samples", "the batch by which steps are judged", HELD)
     groups: int = number(16, "groups", "group means behind a confidence interval", "t_15 is near normal")
     apart: float = number(1.4, "factor", "steps of confirmations are so much longer than those of products", "sqrt(2)")
 
@@ -209,7 +208,7 @@ class LadderSettings:
         0.7, "powers of the length", "the same at the longest length, where f may not be smooth", STUDY
     )
     kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
-    leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
+    sudden: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
     burst: tuple[float, float] = number(
         (1e4, 100.0), "of the parabola and of the rounding, of |f|",
         "what is larger came out of nothing: no length that matters, or pieces that are linear or constant", STUDY,

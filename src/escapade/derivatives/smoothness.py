@@ -41,8 +41,8 @@ def roughest(
     values, sizes, change = table[line], list[float](), np.zeros(1)
     for _ in range(SMOOTHNESS.levels):
         third, first = np.abs(np.diff(values, 3)), np.abs(np.diff(values))
-        blur = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
-        if third.max() <= 20 * (level + blur):
+        noise_error = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
+        if third.max() <= 20 * (level + noise_error):
             break
         sizes.append(float(third.max()))
         centre, h, change = centre + h * (int(third.argmax()) - 2.5), h / SMOOTHNESS.zoom, first

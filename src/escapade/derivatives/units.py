@@ -1,4 +1,4 @@
-"""Units of the variables and of the values, learnt from values: tolerances that have no unit are stated in them.
+"""Units of the variables and of the values, estimated from values: tolerances that have no unit are stated in them.
 
 The units are powers of two: a function given in other units, f(x / 2^k) 2^m, is then evaluated at the same points to
 the bit, and its runs are the same.
@@ -26,7 +26,7 @@ class Units:
     F: float
 
 
-def learn(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> Units:
+def estimate_units(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> Units:
     """Units at a point.
 
     Queries: 2*d + 4, and up to 62 where x is 0

@@ -186,8 +186,8 @@ def test_the_hard_case_goes_along_the_lowest_eigenvector():
 
 
 def test_a_parabola_is_found_from_three_points():
-    s, value, bend = parabola((0.0, 4.0), (1.0, 1.0), (3.0, 1.0))
-    assert (s, value, bend) == pytest.approx((2.0, 0.0, 2.0))
+    s, value, curving = parabola((0.0, 4.0), (1.0, 1.0), (3.0, 1.0))
+    assert (s, value, curving) == pytest.approx((2.0, 0.0, 2.0))
     assert math.isnan(parabola((0.0, 0.0), (1.0, 1.0), (2.0, 0.0))[0])
 
 

@@ -88,7 +88,7 @@ def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, d
     """(|B| + delta)^(-1/2), of norm one, for what is best known of the Hessian.
 
     That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
-    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing. In a dense model with
+    the diagonal that was seen does; then it is this diagonal, if its entries differ, or nothing. In a dense model with
     eigenvalues far apart the diagonal may be wrong by a common factor: its form is right.
     """
     spread, same = model.spread(delta), diagonal

@@ -56,7 +56,7 @@ class Descent:
         return sum(last) / len(last) if last else 0.0
 
     @property
-    def settled(self) -> float:
+    def recent_contradiction(self) -> float:
         """The same, or ten times what the last of them did, if that is less."""
         return min(self.contradiction, 10 * self.contradictions[-1]) if self.contradictions else 0.0
 

@@ -234,7 +234,7 @@ class _Run:
                 return State(Phase.CERTIFY, p, ending=Ending.of(rules.undecided(STEEP), Evidence(local=local)))
             return State(Phase.ESCAPE, p, v)
         model = self.descent.model
-        finding, products = self.certificates.search(local, model, self.descent.settled, trusted=trusted)
+        finding, products = self.certificates.search(local, model, self.descent.recent_contradiction, trusted=trusted)
         self.descent.model = learn_products(model, products)
         if finding.direction is None:
             return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))

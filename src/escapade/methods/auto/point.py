@@ -23,7 +23,7 @@ class GradientKind(Enum):
     """Forward differences, corrected by the model's diagonal."""
     CENTRAL = auto()
     """Central differences."""
-    FITTED = auto()
+    FOURTH_ORDER = auto()
     """Central differences of fourth order, on steps that fit each variable and the noise."""
 
 
@@ -45,7 +45,7 @@ class Point:
     @property
     def accurate(self) -> bool:
         """Whether a better gradient than this one would take other means than central differences."""
-        return self.kind in (GradientKind.CENTRAL, GradientKind.FITTED)
+        return self.kind in (GradientKind.CENTRAL, GradientKind.FOURTH_ORDER)
 
     def measured(self, local: LocalModel) -> Point:
         """The same point with the gradient of a local model."""

@@ -51,10 +51,10 @@ class _Row:
         change = self.differences.changes(self.p, self.h, which)
         expected = self.diagonal[which] * h**2 / 2
         size = (np.abs(self.diagonal[which]) + self.differences.curvtol) * h**2 / 2
-        missed, noise = np.abs(change - expected), NOISE.significant * self.error
-        self.contradiction = max(self.contradiction, float(np.max((missed - noise) / size)))
+        residual, noise = np.abs(change - expected), NOISE.significant * self.error
+        self.contradiction = max(self.contradiction, float(np.max((residual - noise) / size)))
         self.row[which], self.g[which] = change / h, (change - expected) / h
-        return change, missed > POLL.contradicted * size + noise
+        return change, residual > POLL.contradicted * size + noise
 
     def other_side(self, which: Index, change: Vector) -> None:
         """The other side of these: slope and curvature apart."""

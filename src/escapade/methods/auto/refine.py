@@ -101,7 +101,7 @@ def _row(differences: Differences, p: Point) -> tuple[Point, Vector, Vector]:
     values = differences.f.tagged("descent")(central(x, differences.array(h)) + central(x, differences.array(2 * h)))
     plus, minus, far, back = np.split(values, 4)
     g, row = (8 * (plus - minus) - (far - back)) / (12 * h), (plus - p.f) / h
-    q = replace(p, g=g, row=row, kind=GradientKind.FITTED, refined=True)
+    q = replace(p, g=g, row=row, kind=GradientKind.FOURTH_ORDER, refined=True)
     return q, plus + minus, (16 * (plus + minus) - (far + back) - 30 * p.f) / (12 * h**2)
 
 

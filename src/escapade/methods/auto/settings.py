@@ -17,7 +17,7 @@ class MethodSettings:
 
     probes: tuple[int, int] = number((12, 1), "products", "spent on a model that keeps being contradicted, first and "
                                      "later", ABLATED + "1.02 times the queries, 1.13 from 200 variables on")
-    probe_steps: int = number(2, "steps", "after so many the secants have tried the model, unless the run came far",
+    probe_steps: int = number(2, "steps", "after this number the secants have tried the model, unless the run came far",
                               HELD)
     far: float = number(0.5, "of the largest decrease between looks", "what coming far means", HELD)
     restarts: int = number(3, "times", "a run goes on after a certificate was asked for too early",
@@ -31,8 +31,8 @@ class MethodSettings:
 class DifferenceSettings:
     """Steps and noise of the differences outside the certificate."""
 
-    few: int = number(8, "variables", "up to so many all second differences are taken at the start and where a model "
-                      "failed", ABLATED + "1.02 times the queries")
+    few: int = number(8, "variables", "up to this number all second differences are taken at the start and where a "
+                      "model failed", ABLATED + "1.02 times the queries")
     noisier: float = number(50.0, "factor", "noise larger than assumed by less makes no difference",
                             "an error of sqrt(50) in a step doubles no gradient error that decides")
     resolved: int = number(64, "units in the last place of x_i", "no step is shorter",
