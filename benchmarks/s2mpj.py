@@ -239,9 +239,9 @@ def consistent(p: S2MPJ) -> bool:
         for relative in (1e-4, 1e-6, 1e-8):
             h = relative * np.maximum(1e-2, np.abs(x))
             slopes = np.array([p(x + way) - p(x - way) for way in np.diag(h)]) / (2 * h)
-            bends = np.array([p.derivatives(x + way)[0] - p.derivatives(x - way)[0] for way in np.diag(h)])
-            bends /= 2 * h[:, None]
-            off.append([np.max(np.abs(slopes - g)) / np.max(np.abs(g)), np.max(np.abs(bends - H)) / np.max(np.abs(H))])
+            curved = np.array([p.derivatives(x + way)[0] - p.derivatives(x - way)[0] for way in np.diag(h)])
+            curved /= 2 * h[:, None]
+            off.append([np.max(np.abs(slopes - g)) / np.max(np.abs(g)), np.max(np.abs(curved - H)) / np.max(np.abs(H))])
     return bool(np.all(np.nanmin(off, axis=0) <= 1e-2))
 
 

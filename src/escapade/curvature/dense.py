@@ -35,7 +35,7 @@ class Dense(Finder):
     Truncation is measured by second differences along random directions, and by a product at twice the steps with the
     lowest eigenvector; products with random vectors are looked at on much shorter ones.
 
-    Queries: d*(d - 1)/2 or d*(d - 1), and 3*d + 76, 16 more from 32 variables on, besides the neighbourhood; more if
+    Queries: d*(d - 1)/2 or d*(d - 1), and 3*d + 76, 16 more from 32 variables on, besides the local model; more if
     the differences must be extrapolated
     """
 

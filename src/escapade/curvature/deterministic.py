@@ -43,7 +43,7 @@ class ZONCFDeterministic(Finder):
     which holds for every eigenvector u below -delta and any errors e_s of the products with y_s, puts the overlap of u
     with the random start below what chance allows. Otherwise the answer is undecided.
 
-    Queries: (2*d + 2) * T, and 6*d + 6 for two looks at the error, besides the neighbourhood; 4*d * T with literal
+    Queries: (2*d + 2) * T, and 6*d + 6 for two looks at the error, besides the local model; 4*d * T with literal
     radii
     """
 

@@ -66,9 +66,9 @@ class Lanczos(Finder):
     preconditioner: Preconditioner | None = None
     """None: the diagonal of the Hessian, where its entries differ."""
     lowest: float | None = None
-    """The smallest eigenvalue that a model foresees, if it has just been tried and found right."""
+    """The smallest eigenvalue that a model predicts, if it has just been tried and found right."""
     soft: Matrix | None = None
-    """Directions that a model foresees as soft, as columns: some are looked at on shorter steps too."""
+    """Directions that a model predicts to be soft, as columns: some are looked at on shorter steps too."""
 
     wanted: float = 0.0
     """A curvature that is worth a few products more, if it can be shown; 0: none."""

@@ -27,7 +27,7 @@ from .settings import ONLINE
 
 @dataclass(frozen=True, kw_only=True)
 class SampledFinder(Finder):
-    """A finder for a function with samples: it works on the oracle itself, not in one batch's neighbourhood."""
+    """A finder for a function with samples: it works on the oracle itself, not in one batch's local model."""
 
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Finding:
         if f.samples is None:
@@ -137,7 +137,7 @@ class Minibatch(SampledFinder):
     def look_at_batch(
         self, local: SampledModel, rng: np.random.Generator
     ) -> tuple[Finding, LocalModel, float]:
-        """The finding, the neighbourhood of the batch it looked at, and how far that batch's Hessian can be off."""
+        """The finding, the local model of the batch it looked at, and how far that batch's Hessian can be off."""
         batch, error = self._batch(local, rng)
         below = self.delta - error
         # Deep enough on the batch to be below -delta/2 on the whole.

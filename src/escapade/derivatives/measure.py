@@ -210,7 +210,7 @@ def measure(
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _Adapted:
     """A stencil whose steps fit the noise, the noise, whether f is constant over it, and the last point where f was not
     finite."""
 
@@ -228,7 +228,7 @@ def _fit_to_noise(
     rng: np.random.Generator,
     *,
     trust_table: bool,
-) -> _Fitted:
+) -> _Adapted:
     """Steps that fit the noise, and a noise that fits the values seen on them.
 
     Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
@@ -272,7 +272,7 @@ def _fit_to_noise(
         if noise.level <= 16 * before.level:
             break
         stretch = np.minimum(stretch, 1.0)
-    return _Fitted(stencil, noise, constant, lost)
+    return _Adapted(stencil, noise, constant, lost)
 
 
 def _wild(stencil: CoordinateStencil) -> Any:

@@ -31,9 +31,9 @@ def choose(
     Parameters
     ----------
     workers : optional
-        None: in this process (in one of its own if there is a timeout). An int: the number of our own processes (-1: one a
-        processor). A `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or the
-        module of an initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as
+        None: in this process (in one of its own if there is a timeout). An int: the number of our own processes (-1:
+        one a processor). A `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or
+        the module of an initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as
         `pool.map`: SciPy's convention. An executor in the sense of `Evaluate`: that one.
     timeout : float, optional
         Seconds for one call of the function; then its process is killed. Workers that are not ours evaluate in a

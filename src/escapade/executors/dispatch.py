@@ -43,7 +43,7 @@ class Dispatch:
             for worker in self.pool.members():
                 if worker.ready and (not worker.rows or self._ahead(worker)):
                     self._send(worker)
-            for worker in self._heard():
+            for worker in self._answered():
                 self._read(worker)
                 if not worker.process.is_alive():
                     self._buried(worker)
@@ -85,7 +85,7 @@ class Dispatch:
         except OSError:  # it has just died, and will be found dead
             return
 
-    def _heard(self) -> list[Worker]:
+    def _answered(self) -> list[Worker]:
         """Workers that sent something, that died, or that had to be killed."""
         workers, patience = self.pool.members(), None
         if self.timeout is not None:
@@ -128,9 +128,9 @@ class Dispatch:
         self.throughput.seen(len(values), seconds)
         for value in values:
             row = worker.rows.popleft()
-            self._settle(row, value.at(row) if isinstance(value, Failed) else value)
+            self._decide(row, value.at(row) if isinstance(value, Failed) else value)
 
-    def _settle(self, row: int, value: Any) -> None:
+    def _decide(self, row: int, value: Any) -> None:
         self.out[row] = value
         self.left -= 1
 
@@ -152,6 +152,6 @@ class Dispatch:
         for row in ended:
             failure = RowFailure(row)
             failure.__cause__ = error
-            self._settle(row, failure)
+            self._decide(row, failure)
         self.again.extend(rows[len(ended) :])
         self.resent += len(rows) - len(ended)

@@ -21,7 +21,7 @@ from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .certify import CertificateSearch, learn_products
+from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .differences import Differences, hessian_of, with_central
 from .limited_memory import diagonal_model
@@ -55,7 +55,7 @@ class BatchedNewton:
             if stuck or self._arrived(p, low):
                 local = self.certificates.measure(p)
                 finding, products = self.certificates.search(local, model, 0.0, trusted=True)
-                model = learn_products(model, products)
+                model = update_with_products(model, products)
                 if finding.direction is None or self.certificates.attempts >= BATCHED.certificates:
                     return Ending.of(finding, Evidence(local=local, newton=model.newton))
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False

@@ -77,7 +77,7 @@ class CertificateSearch:
             return finder.undecided(str(stop)), ()
 
 
-def learn_products(model: Model, products: Iterable[Product]) -> Model:
+def update_with_products(model: Model, products: Iterable[Product]) -> Model:
     """The model, with all these products."""
     for product in products:
         model.secant(product.vector, product.hessian_image, 0.0, exact=True)

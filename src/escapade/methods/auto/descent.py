@@ -27,10 +27,10 @@ class NoiseState(IntEnum):
 
     SMALL = 0
     """Forward differences see the gradient."""
-    HIDES_FORWARD = 1
-    """It hides the gradient from forward differences: all are central."""
-    HIDES_CENTRAL = 2
-    """It hides the gradient from those too, though not from the certificate."""
+    DOMINATES_FORWARD = 1
+    """It dominates forward differences of the gradient: all are central."""
+    DOMINATES_CENTRAL = 2
+    """It dominates central ones too, though not those of the certificate."""
 
 
 @dataclass
@@ -137,9 +137,9 @@ class Descent:
     def resume(self, p: Point, local: LocalModel, *, noisier: bool) -> Point:
         """Go on from a point where a certificate was asked for too early, with the gradient that was measured there."""
         if self.noise > NoiseState.SMALL:
-            self.noise = NoiseState.HIDES_CENTRAL
+            self.noise = NoiseState.DOMINATES_CENTRAL
         elif self.differences.gradient_error(p) > DESCENT.small * self.gtol:
-            self.noise = NoiseState.HIDES_FORWARD
+            self.noise = NoiseState.DOMINATES_FORWARD
         q = p.measured(local)
         if noisier:
             q = replace(q, f=local.f0)

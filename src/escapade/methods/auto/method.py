@@ -26,7 +26,7 @@ from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
-from .certify import CertificateSearch, learn_products
+from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
 from .differences import Differences
@@ -87,12 +87,19 @@ class Phase(Enum):
     """What a run does next."""
 
     START = auto()
+    """Poll the coordinates around x0."""
     DESCEND = auto()
+    """Take a trust-region step."""
     PROBE = auto()
+    """Look for negative curvature with a few products."""
     ESCAPE = auto()
+    """Follow a direction of negative curvature."""
     POLL = auto()
+    """Try the coordinates, and correct the model's diagonal."""
     REFINE = auto()
+    """Take Newton steps on differences of fourth order."""
     CERTIFY = auto()
+    """Ask for the certificate, and end or go on."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +233,7 @@ class _Run:
         local = self.certificates.measure(p)
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
-            return self.select(early, stuck=self.descent.noise is NoiseState.HIDES_CENTRAL)
+            return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
         if local.gradient_norm.lower > self.gtol:  # a few products may show a way on
             p = p.measured(local)
             v = self._probed(p, METHOD.probes[0])
@@ -235,7 +242,7 @@ class _Run:
             return State(Phase.ESCAPE, p, v)
         model = self.descent.model
         finding, products = self.certificates.search(local, model, self.descent.recent_contradiction, trusted=trusted)
-        self.descent.model = learn_products(model, products)
+        self.descent.model = update_with_products(model, products)
         if finding.direction is None:
             return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))
         return State(Phase.ESCAPE, p, to_numpy(finding.direction).astype(np.float64))

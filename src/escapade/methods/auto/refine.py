@@ -36,10 +36,10 @@ def refine(
     """A point where f is lower, or the gradient less than half as large and f no larger, as far as its noise shows, and
     the model there; or None.
 
-    Queries: those of `_fitted`, and 4*d + 1 a step
+    Queries: those of `_fourth_order`, and 4*d + 1 a step
     """
     try:
-        first, model = _fitted(differences, p, rng)
+        first, model = _fourth_order(differences, p, rng)
         if not np.isfinite(model.B.top):
             return None
         now = first
@@ -77,7 +77,7 @@ def _stiff(model: Model, g: Vector, enough: float) -> Vector:
     return step
 
 
-def _fitted(differences: Differences, p: Point, rng: np.random.Generator) -> tuple[Point, Model]:
+def _fourth_order(differences: Differences, p: Point, rng: np.random.Generator) -> tuple[Point, Model]:
     """The noise, the gradient and all second differences at p, on steps that fit them.
 
     Queries: 4*d + 9 + d*(d - 1), and 4*d more each time the curvatures are not those that the steps were made for
