@@ -60,7 +60,7 @@ def certify(
     rho : float, optional
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     samples : int or "stream", optional
-        f is an average over so many samples, or over a stream.
+        f is an average over this number of samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".

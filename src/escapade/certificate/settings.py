@@ -12,16 +12,15 @@ from ..derivatives.settings import HELD
 class RuleSettings:
     """What verdicts ask for beyond the definition."""
 
-    rho_safety: float = number(
-        3.0, "factor", "the largest third derivative seen is multiplied by this before \"minimum\" is said", HELD
-    )
-    jump_safety: float = number(1.2, "factor", "a jump of the Hessian that was seen counts so much", HELD)
     lifted: float = number(
         1.5, "curvtol", "positive curvature is asked for at this shift: if certified, it is at least curvtol / 2",
         "1.5 - 1 = 0.5",
     )
     unclear: float = number(2.0, "curvtol", "it is not asked for where something lower than this was seen", HELD)
-    margin: float = number(1.2, "factor", "products towards \"minimum\" aim so much higher", HELD)
+    margin: float = number(
+        1.2, "factor", "products towards \"minimum\" aim higher by it; a jump of the Hessian is multiplied by it",
+        HELD,
+    )
     suggested: float = number(1000.0, "factor", "a tolerance that is looser by more is not worth suggesting", HELD)
     room: float = number(1.1, "factor", "a suggested tolerance is so much larger than what was shown", "two digits")
 

@@ -136,12 +136,12 @@ class Finder(ABC):
         Queries: 4 or a few more
         """
         v = v / np.linalg.norm(v)
-        level = shift - self.depth * self.delta
-        along = local.curvature_along(v, level)
+        threshold = shift - self.depth * self.delta
+        along = local.curvature_along(v, threshold)
         seen = along.interval
-        if seen.upper > level or (level < 0 and not along.at_most(level)):
+        if seen.upper > threshold or (threshold < 0 and not along.at_most(threshold)):
             reason = f"{reason}, but second differences along it say {seen}"
-            return self.undecided(reason, Interval(-math.inf, max(seen.upper, level)), v)
+            return self.undecided(reason, Interval(-math.inf, max(seen.upper, threshold)), v)
         if float(local.gradient.value @ v) > 0:
             v = -v
         step = v * local.unit

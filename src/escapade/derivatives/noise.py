@@ -94,14 +94,15 @@ def _divisor(gaps: Vector, floor: float) -> float | None:
         return None
     for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
         count = part * gaps / np.min(gaps)
-        count = count[count < 1e4]
-        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
+        count = count[count < NOISE.multiples]
+        # A few may be whole by chance.
+        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= NOISE.whole):
             return float(np.min(gaps))
     return None
 
 
 def table_estimate(values: Vector) -> float | None:
-    """The noise level of equally spaced values, from their difference table; None if it does not settle.
+    """The noise level of equally spaced values, from their difference table; None if its orders do not agree.
 
     The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
     first orders that agree with one another, and change sign, show the noise (Moré & Wild, 2011).
@@ -209,9 +210,9 @@ class NoiseEvidence:
         if unit_of_f:
             return Noise(unit_of_f, "rounding", unit_of_f)
         level = table_estimate(self.table) or 0.0
-        clear = floor if trust_table else NOISE.bar * floor
+        clear = floor if trust_table else NOISE.significant * floor
         if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do, unless its points did
-            own = level > NOISE.bar * rounding_of_x(x, unit, self.table)
+            own = level > NOISE.significant * rounding_of_x(x, unit, self.table)
             return Noise(max(floor, NOISE.rounding_bound * level) if own else floor, "rounding")
         if self._is_structure(level, x, unit, precision):
             return Noise(floor, "rounding")
@@ -225,7 +226,7 @@ class NoiseEvidence:
         floor = rounding(x, float(np.max(np.abs(self.close))), precision)
         floor += rounding_of_x(x, unit, self.close, self.close_part)
         # Rounding falls with the square of the distance at most, where f does.
-        return seen is None or NOISE.safety * seen <= max(NOISE.bar * floor, self.close_part**3 * level)
+        return seen is None or NOISE.safety * seen <= max(NOISE.significant * floor, self.close_part**3 * level)
 
     def _unit_of_values(self, seen: Vector, floor: float, eps: float, longest: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.
@@ -243,8 +244,8 @@ class NoiseEvidence:
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
-        shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
-        return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0
+        visible = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
+        return float(np.min(change)) if len(change) and np.max(change) * min(visible, 1.0) > clear else 0.0
 
 
 def is_number(noise: float | str | None) -> bool:

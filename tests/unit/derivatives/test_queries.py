@@ -185,9 +185,9 @@ def test_looks_at_all_coordinates_at_once(d, function):
 
     assert cost(local.f, lambda: check(np.ones(d))) == promised(function, 0)
     assert "4 for every 8 coordinates if their curvatures differ" in line(function)
-    uneven = np.append(np.ones(d - 1), 3.0)
+    unequal = np.append(np.ones(d - 1), 3.0)
     groups = -(-d // 8) if d > 1 else 0
-    assert cost(local.f, lambda: check(uneven)) == promised(function, 0) + 4 * groups
+    assert cost(local.f, lambda: check(unequal)) == promised(function, 0) + 4 * groups
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -404,8 +404,8 @@ def test_components_and_looks_at_much_shorter_steps(d, order, which):
     assert not depends(multiply, q, image, 0.1, rng)
     assert depends(multiply, q, image + 0.1 * q, 0.1, rng)
     assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
-    blurred = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
-    assert cost(local.f, lambda: depends(blurred, q, image, 0.1, rng)) == 0
+    noisy = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
+    assert cost(local.f, lambda: depends(noisy, q, image, 0.1, rng)) == 0
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -525,8 +525,8 @@ def test_the_ladder_of_lengths(d):
 def test_units_of_variables_and_values(d):
     f, rng, x = quadratic(d), np.random.default_rng(0), np.ones(d)
     assert cost(f, lambda: units.of_values(f, x, 0.0, x, rng)) == promised(units.of_values, 0, d=d)
-    assert cost(f, lambda: units.learn(f, x, 0.0, rng)) == promised(units.learn, 0, d=d)
-    assert "up to 62 where x is 0" in line(units.learn)
+    assert cost(f, lambda: units.estimate_units(f, x, 0.0, rng)) == promised(units.estimate_units, 0, d=d)
+    assert "up to 62 where x is 0" in line(units.estimate_units)
     assert line(units.length_at_zero) == "2 for each power of 16 up to where it fails, 54 at most, and 8"
     zero = np.zeros(d)
     for fun in (lambda X: np.cos(X).sum(axis=-1), lambda X: (X**2).sum(axis=-1), lambda X: X.sum(axis=-1)):
@@ -535,7 +535,8 @@ def test_units_of_variables_and_values(d):
         spent = cost(f, lambda f=f, f0=f0: units.length_at_zero(f, zero, f0, rng))
         assert spent % 2 == 0
         assert 2 <= spent <= 54 + 8
-        assert cost(f, lambda f=f, f0=f0: units.learn(f, zero, f0, rng)) <= promised(units.learn, 0, d=d) + 62
+        most = promised(units.estimate_units, 0, d=d) + 62
+        assert cost(f, lambda f=f, f0=f0: units.estimate_units(f, zero, f0, rng)) <= most
 
 
 TESTED = {
@@ -591,7 +592,7 @@ TESTED = {
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
-    units.learn,
+    units.estimate_units,
     units.length_at_zero,
     units.of_values,
 }
