@@ -148,10 +148,10 @@ class LanczosSearch:
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
         """Products that may pass where these failed; None if they were tried, or step too far."""
-        if products.order == 1:
+        if obstacle is Obstacle.SCALE:  # the same steps would only be another chance to miss it
+            following = replace(products, order=4, factor=products.factor / 4, along=1.0)
+        elif products.order == 1:
             following = replace(products, order=2, along=1.0)
-        elif obstacle is Obstacle.SCALE:
-            following = replace(products, order=4, factor=products.factor / 4)
         else:
             following = after(products, obstacle)
         known = (following.order, following.factor) in self.tried

@@ -278,6 +278,20 @@ def _check_one(
     return AlongCheck(same, third, float(np.min(short + noise_error)) + truncation, jump)
 
 
+def least_curvature_along(stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector) -> float:
+    """What the second difference along the unit vector v on a much shorter step, as short as noise lets the tolerance
+    show, says that the curvature is at least: a direction down at the usual steps may be none at x.
+
+    Queries: 2
+    """
+    value_error = noise.norm(1)
+    length = float(np.sqrt(len(v))) / norm2(v / stencil.steps)
+    part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol))
+    t = length * min(part, CONSISTENCY.second * CONSISTENCY.shortened)
+    (up, down), (scale,) = stencil.retaken(np.outer((t, -t), v), np.zeros(2, dtype=np.int64), 1, "check")
+    return float((up + down - 2 * stencil.f0 - 4 * value_error) / (scale * t) ** 2)
+
+
 def locally_constant(stencil: CoordinateStencil, rng: np.random.Generator) -> tuple[bool, Vector]:
     """Whether f does not change when all coordinates move at once either, as x_1 x_2 does around 0; and those values.
 

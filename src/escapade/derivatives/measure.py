@@ -135,6 +135,13 @@ class LocalModel:
         """
         return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, threshold)
 
+    def least_curvature_along(self, v: Vector) -> float:
+        """A lower bound on the curvature along the unit vector v, as far as a much shorter step shows one.
+
+        Queries: 2
+        """
+        return consistency.least_curvature_along(self.stencil, self.noise, self.curvtol, v)
+
     def third_derivative_along(self, v: Vector) -> float:
         """The size of the third derivative along the unit vector v.
 

@@ -172,12 +172,12 @@ class NoiseEvidence:
     ) -> NoiseEvidence:
         """Ask for them, unless the noise is given as a number.
 
-        Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None
+        Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows more than rounding
         """
         if is_number(noise):
             return cls(np.array([f0]), np.zeros(0))
         first = cls(table(f, x, unit, f0, rng), np.zeros(0))
-        if noise == "auto" or first.noise(x, unit, f.precision).source != "estimated":
+        if noise == "auto" or not first._more_than_rounding(x, unit, f.precision):
             return first
         found = first
         for part in NOISE.close:
@@ -211,12 +211,26 @@ class NoiseEvidence:
             return Noise(unit_of_f, "rounding", unit_of_f)
         level = table_estimate(self.table) or 0.0
         clear = floor if trust_table else NOISE.significant * floor
-        if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do, unless its points did
-            own = level > NOISE.significant * rounding_of_x(x, unit, self.table)
-            return Noise(max(floor, NOISE.rounding_bound * level) if own else floor, "rounding")
+        if NOISE.safety * level <= clear:
+            return Noise(max(floor, self._rounding_of_terms(level, x, unit)), "rounding")
         if self._is_structure(level, x, unit, precision):
             return Noise(floor, "rounding")
         return Noise(NOISE.safety * level, "estimated")
+
+    def _more_than_rounding(self, x: Array, unit: Vector, precision: float) -> bool:
+        """Whether the table shows more than the rounding of f, though not, perhaps, that of larger terms in it."""
+        level = table_estimate(self.table) or 0.0
+        floor = rounding(x, float(np.max(np.abs(self.table))), precision)
+        own = level > NOISE.significant * rounding_of_x(x, unit, self.table)
+        return own and NOISE.rounding_bound * level > floor
+
+    def _rounding_of_terms(self, level: float, x: Array, unit: Vector) -> float:
+        """A bound on the rounding of terms that cancel in f, where values much closer together show it too: what fades
+        there is structure of f, and what the rounding of points explains is none of f."""
+        seen = table_estimate(self.close) if len(np.unique(self.close)) > NOISE.alike else None
+        if seen is None or level <= NOISE.significant * rounding_of_x(x, unit, self.table):
+            return 0.0
+        return NOISE.rounding_bound * min(level, seen)
 
     def _is_structure(self, level: float, x: Array, unit: Vector, precision: float) -> bool:
         """Whether the close values vary as smoothly as rounding lets them: what seemed noise is structure of f."""

@@ -141,10 +141,9 @@ def confirmation(
     resolves; but not far beyond the steps h that fit the coordinates."""
     y = np.maximum(1.0, np.abs(to_numpy(x).astype(np.float64)) / unit)
     reach = float(np.linalg.norm(v * y))
-    least = max(
-        math.sqrt(value_error / curvtol / STEPS.confirm_noise), STEPS.resolved * epsilon(x) * reach, epsilon(x) ** 0.25
-    )
     of_coordinates = 1 / float(np.linalg.norm(v / h))
+    usual = min(epsilon(x) ** 0.25, of_coordinates)  # those of the coordinates may have been cut
+    least = max(math.sqrt(value_error / curvtol / STEPS.confirm_noise), STEPS.resolved * epsilon(x) * reach, usual)
     most = max(STEPS.longest / 2, 2 * of_coordinates)
     return STEPS.apart * float(power_of_two(np.asarray(min(least, most, STEPS.lost * of_coordinates))))
 

@@ -170,7 +170,7 @@ def noisy(level: float) -> Oracle:
 def test_the_evidence_of_noise(given, level, many):
     f, x, rng = noisy(level), np.ones(3), np.random.default_rng(1)
     text = line(NoiseEvidence.gather)
-    assert text == "0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None"
+    assert text == "0 if the noise is given; else 9, and 9 or 18 more where the table shows more than rounding"
     assert cost(f, lambda: NoiseEvidence.gather(f, x, np.ones(3), 3.0, rng, noise=given)) in many
 
 
@@ -318,13 +318,14 @@ def test_along(d):
     for own, other in (
         (LocalModel.curvature_along, estimates.curvature_along),
         (LocalModel.third_derivative_along, estimates.third_derivative_along),
+        (LocalModel.least_curvature_along, consistency.least_curvature_along),
     ):
         assert line(own) == line(other)
         assert cost(local.f, lambda own=own: own(local, unit(d))) == promised(own, 0)
 
 
 def test_along_pays_two_for_each_cut():
-    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(3000 * x.sum(axis=-1)), vectorized=True)
+    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(10000 * x.sum(axis=-1)), vectorized=True)
     local = measure(f, np.zeros(3), curvtol=0.1, rng=np.random.default_rng(0))
     spent = cost(f, lambda: local.curvature_along(unit(3)))
     assert spent > promised(LocalModel.curvature_along, 0)
@@ -544,6 +545,7 @@ TESTED = {
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
     consistency.check_along,
+    consistency.least_curvature_along,
     consistency.check_scales,
     consistency.locally_constant,
     estimates._holds_closer,
@@ -558,6 +560,7 @@ TESTED = {
     LocalModel.sharpened,
     LocalModel.curvature_along,
     LocalModel.third_derivative_along,
+    LocalModel.least_curvature_along,
     LocalModel.check_along,
     LocalModel.dense_hessian,
     LocalModel.values,
