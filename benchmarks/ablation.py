@@ -42,6 +42,7 @@ from seeds import ABLATION
 import escapade
 from escapade import problems
 from escapade.curvature.lanczos import DiagonalPreconditioner
+from escapade.derivatives.settings import UNITS
 from escapade.methods.auto import certify, descent, method, model, trust_region
 from escapade.methods.auto.settings import DESCENT, METHOD, MODEL, TRUST_REGION
 from escapade.methods.auto.stagnation import Progress
@@ -243,7 +244,7 @@ SWITCHES: dict[str, Switch] = {
     "SR1 cap": numbers(model, "MODEL", MODEL, cap=1e8),
     "definite models": numbers(model, "MODEL", MODEL, futile_steps=10**6),
     "faint residuals": numbers(model, "MODEL", MODEL, faint_cosine=0.0),
-    "first diagonal": numbers(model, "MODEL", MODEL, spread=0.0),
+    "first diagonal": numbers(model, "UNITS", UNITS, alike=0.0),
     "failed steps": numbers(descent, "DESCENT", DESCENT, failed_steps=10**6),
     "worth": numbers(trust_region, "TRUST_REGION", TRUST_REGION, worth=0.0),
     "preconditioner": replaced(certify, model_preconditioner=identity),

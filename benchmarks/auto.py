@@ -141,7 +141,7 @@ def robust() -> None:
     off = OffAxis(d=20, seed=0, offset=100.0)
     stiff = np.logspace(0, 6, 20)
     turn = random_rotation(20, rng)
-    loose, single = {"gtol": 1e-2, "curvtol": 0.1}, {"gtol": 0.1, "curvtol": 0.5}
+    lax, single = {"gtol": 1e-2, "curvtol": 0.1}, {"gtol": 0.1, "curvtol": 0.5}
     runs: list[tuple[str, Callable[..., Any], np.ndarray, dict[str, Any]]] = [
         ("Rosenbrock, d = 2", rosenbrock, np.array([-1.2, 1.0]), {}),
         ("Rosenbrock, d = 10", rosenbrock, np.tile([-1.2, 1.0], 5), {}),
@@ -153,7 +153,7 @@ def robust() -> None:
     for sigma in (1e-8, 1e-6, 1e-4):
         def noisy(x: np.ndarray, sigma: float = sigma) -> float:
             return float(off(x)) + sigma * float(rng.standard_normal())
-        runs.append((f"noise {sigma:g}, given", noisy, off.start, {"noise": sigma, **loose}))
+        runs.append((f"noise {sigma:g}, given", noisy, off.start, {"noise": sigma, **lax}))
     runs += [
         ("float32 octopus, d = 6", lambda x: Octopus(d=6)(x), np.zeros(6, dtype=np.float32), single),
         ("x^4 - x^2, d = 1", lambda x: float(x[0] ** 4 - x[0] ** 2), np.zeros(1), {}),
@@ -217,12 +217,12 @@ def large(d: int) -> None:
     """Beside SciPy's L-BFGS-B, nudged by 1e-3 where the start is a saddle, which certifies nothing."""
     rng = np.random.default_rng(0)
     permuted = Transformed(problem=Octopus(d=d), permutation=rng.permutation(d))
-    sharp, loose = {"gtol": 1e-4, "curvtol": math.sqrt(math.e * 1e-4)}, {"gtol": 1e-2, "curvtol": 0.1}
+    tight, lax = {"gtol": 1e-4, "curvtol": math.sqrt(math.e * 1e-4)}, {"gtol": 1e-2, "curvtol": 0.1}
     runs: list[tuple[str, Callable[[np.ndarray], Any], np.ndarray, dict[str, float]]] = [
-        ("cubic, from its saddle", Cubic(d=d), np.zeros(d), loose),
+        ("cubic, from its saddle", Cubic(d=d), np.zeros(d), lax),
         ("Rosenbrock's valleys", rosenbrocks, np.tile([-1.2, 1.0], d // 2), {}),
         ("quartic", quartic, rng.standard_normal(d), {}),
-        ("octopus permuted, from its saddle", permuted, np.zeros(d), sharp),
+        ("octopus permuted, from its saddle", permuted, np.zeros(d), tight),
     ]
     print(f"\nd = {d:,}, queries over d + 1\n")
     print("| function | auto | verdict | f | seconds | L-BFGS-B | f |\n|---|---|---|---|---|---|---|")

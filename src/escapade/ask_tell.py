@@ -21,7 +21,7 @@ from ._random import as_generator
 from ._text import counted
 from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
 from .executors import NoValue
-from .executors.seat import Seat, Wanted
+from .executors.coroutine import CoroutineThread, Wanted
 from .minimize import minimize
 from .oracle.journal import digest_of, generator_of, restorable, state_of
 from .result import Result
@@ -66,8 +66,8 @@ class AskTell:
         self._missing: list[int] = []
         self._next = 0
         _one_cobyqa(self, options.get("method"))
-        self._seat = Seat(partial(_run, x0, generator, options), _one_each)
-        weakref.finalize(self, _end, self._seat).atexit = False
+        self._thread = CoroutineThread(partial(_run, x0, generator, options), _one_each)
+        weakref.finalize(self, _end, self._thread).atexit = False
         self._advance(None)
 
     def ask(self) -> NDArray[Any]:
@@ -89,7 +89,7 @@ class AskTell:
     @property
     def done(self) -> bool:
         """Whether the run has ended."""
-        return not self._seat.live
+        return not self._thread.live
 
     def tell(self, values: Any, ids: Any = None) -> None:
         """The values of the rows of `ask()`; or of those with these ids, in any order, and perhaps not all.
@@ -130,14 +130,14 @@ class AskTell:
         """What `minimize` returns, once the run has ended; what it raises, if it failed."""
         if not self.done:
             raise EscapadeError(f"the run waits for {counted(len(self._missing), 'value')}: tell, or end it by stop()")
-        if self._seat.error is not None:
-            raise self._seat.error
-        assert self._seat.outcome is not None
-        return self._seat.outcome
+        if self._thread.error is not None:
+            raise self._thread.error
+        assert self._thread.outcome is not None
+        return self._thread.outcome
 
     def stop(self) -> Result:
         """End the run, as Ctrl-C would, and return what it has."""
-        _end(self._seat)
+        _end(self._thread)
         return self.result()
 
     # Saving
@@ -204,20 +204,20 @@ class AskTell:
 
     @property
     def _wanted(self) -> Wanted | None:
-        return self._seat.wanted
+        return self._thread.wanted
 
     def _advance(self, reply: Any) -> None:
-        self._seat.send(reply)
+        self._thread.send(reply)
         try:
-            self._seat.wait()
+            self._thread.wait()
         finally:
-            self._seat.wait()  # Ctrl-C loses nothing that was told
+            self._thread.wait()  # Ctrl-C loses nothing that was told
             self._next += len(self._values)
             rows = 0 if self._wanted is None else int(self._wanted.block.shape[0])
             self._values, self._missing = [None] * rows, list(range(rows))
             self._use_known()
-        if self._seat.error is not None:
-            raise self._seat.error
+        if self._thread.error is not None:
+            raise self._thread.error
 
     def _go_on(self) -> None:
         while self._wanted is not None and not self._missing:
@@ -271,11 +271,11 @@ def _one_each(rows: int) -> int:
     return rows
 
 
-def _end(seat: Seat[Result]) -> None:
-    while seat.live:
-        seat.wait()
-        seat.send(KeyboardInterrupt())
-        seat.wait()
+def _end(thread: CoroutineThread[Result]) -> None:
+    while thread.live:
+        thread.wait()
+        thread.send(KeyboardInterrupt())
+        thread.wait()
 
 
 def _floats(values: Any) -> list[float | None]:

@@ -63,7 +63,7 @@ def certify(
     resolution : float, optional
         The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
     samples : int or "stream", optional
-        f is an average over so many samples, or over a stream.
+        f is an average over this number of samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".

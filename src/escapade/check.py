@@ -69,17 +69,17 @@ def check_fun(
     look = _Look(f, x, unit, rng)
 
     twice = [f.value(x), f.value(x)]
-    level, heard = _noise(look, twice, noise)
+    level, on_noise = _noise(look, twice, noise)
     roughness, seen = _smoothness(look, level.level)
-    blur = 10 * max(np.ptp(twice), min(level.level, 1e4 * noise_.rounding(x, abs(twice[0]))))
-    rows = _rows(look, blur) if vectorized else None
-    averages = None if samples is None else _averages(whole, x, unit, blur, rng)
+    noise_error = 10 * max(np.ptp(twice), min(level.level, 1e4 * noise_.rounding(x, abs(twice[0]))))
+    rows = _rows(look, noise_error) if vectorized else None
+    averages = None if samples is None else _averages(whole, x, unit, noise_error, rng)
     spread = float(np.ptp([*twice, f.value(x)]))  # once more, after all that came between
     differ = "noise" if samples is None else "sample"
     remarks = [remark("repeats", differ if spread > 0 else "same", spread=spread)]
     remarks += [] if rows is None else [remark("rows", rows)]
     remarks += [] if averages is None else [remark("samples", "mean" if averages else "other")]
-    remarks += [] if rows == "wrong" else [heard, *seen]  # differences would then show the block's doing
+    remarks += [] if rows == "wrong" else [on_noise, *seen]  # differences would then show the block's doing
     remarks += [remark("input", "written" if watched.wrote else "kept")]
     return FunctionReport(
         deterministic=spread == 0,
@@ -152,7 +152,7 @@ def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
     return worst, remarks
 
 
-def _rows(look: _Look, blur: float) -> Rows:
+def _rows(look: _Look, noise_error: float) -> Rows:
     """Five points alone, and again in blocks of other sizes and orders."""
     f, x = look.f, look.x
     near = x[None, :] + spheres(look.rng, x, 5) * like(0.01 * look.unit, x)[None, :]
@@ -163,13 +163,13 @@ def _rows(look: _Look, blur: float) -> Rows:
         error = max(error, float(np.max(np.abs(block - alone[order]))))
     if error == 0:
         return "exact"
-    blur += 64 * math.sqrt(x.shape[0]) * noise_.rounding(x, float(np.max(np.abs(alone))))
-    return "rounding" if error <= blur else "wrong"
+    noise_error += 64 * math.sqrt(x.shape[0]) * noise_.rounding(x, float(np.max(np.abs(alone))))
+    return "rounding" if error <= noise_error else "wrong"
 
 
-def _averages(f: Oracle, x: Array, unit: NDArray[np.float64], blur: float, rng: np.random.Generator) -> bool:
+def _averages(f: Oracle, x: Array, unit: NDArray[np.float64], noise_error: float, rng: np.random.Generator) -> bool:
     """Whether two batches together give the mean of the two, beside x."""
     x = x + spheres(rng, x, 1)[0, :] * like(BESIDE * unit, x)  # at x itself all may be zero
     ids = f.draw(2 * BATCH, rng, replace=True).ids
     both, one, other = (f.on(Batch(part)).value(x) for part in (ids, ids[:BATCH], ids[BATCH:]))
-    return abs(both - (one + other) / 2) <= blur + 64 * noise_.rounding(x, max(abs(one), abs(other)))
+    return abs(both - (one + other) / 2) <= noise_error + 64 * noise_.rounding(x, max(abs(one), abs(other)))

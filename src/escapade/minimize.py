@@ -86,7 +86,7 @@ def minimize(
     stop : rule, optional
         A stopping rule, or several combined with | and & (see `escapade.stopping`).
     workers : optional
-        Where f is evaluated: None (here), an int (so many processes), a `concurrent.futures.Executor`, a map-like
+        Where f is evaluated: None (here), an int (the number of processes), a `concurrent.futures.Executor`, a map-like
         callable, a Dask `Client`, or "ray". The result does not depend on it. See docs/workers.md.
     timeout : float, optional
         Seconds for one evaluation; then its process is killed, and the evaluation has failed.

@@ -59,7 +59,7 @@ class Run:
 
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
-        ending, certificate = self._settled(self._iterate(name)), None
+        ending, certificate = self._with_final_point(self._iterate(name)), None
         if ending.stop not in QUIET or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
@@ -79,14 +79,14 @@ class Run:
         self.error = error if isinstance(error, EvaluationFailed) else None
         return Ending(Stop.after(error))
 
-    def _settled(self, ending: Ending) -> Ending:
+    def _with_final_point(self, ending: Ending) -> Ending:
         """A sampled run keeps no point at which f is higher than where it began."""
         watch, x = self.watch, self.x
         if watch is None:
             return ending
         if ending.stop not in QUIET or ending.stop is Stop.BUDGET:
             try:
-                x, far = watch.settle(x)
+                x, far = watch.conclude(x)
                 ending = Ending(Stop.DIVERGED) if far else ending
             except (OracleError, KeyboardInterrupt) as error:
                 x, ending = watch.best, self._ended(error)

@@ -128,7 +128,7 @@ class Below(Composable):
 
 @dataclass(frozen=True)
 class Iterations(Composable):
-    """So many iterates."""
+    """After `most` iterates."""
 
     most: int
 

@@ -62,9 +62,9 @@ def as_scale(x_scale: Any, x: Array) -> Vector:
         raise InvalidSetting(
             f"x_scale={x_scale!r:.60} must be a positive number, or one for each of the {x.shape[0]} variables"
         ) from None
-    fine = (scale >= SCALES[0]) & (scale <= SCALES[1])
-    if not np.all(fine):
-        bad = int(np.flatnonzero(~fine)[0])
+    allowed = (scale >= SCALES[0]) & (scale <= SCALES[1])
+    if not np.all(allowed):
+        bad = int(np.flatnonzero(~allowed)[0])
         raise InvalidSetting(
             f"x_scale must be positive and finite, between 1e-100 and 1e100, but x_scale[{bad}] = {scale[bad]}"
         )

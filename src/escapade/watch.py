@@ -17,20 +17,20 @@ from .oracle import Oracle
 from .stopping import BOTTOMLESS, Stop
 
 LOOKS = 200
-"""A run with a budget is looked at so many times at most..."""
+"""The number of times that a run with a budget is looked at, at most..."""
 
 SHARE = 100
-"""...and never at a cost of more than one query in so many."""
+"""...and never at a cost of more than one query in this number."""
 
 SAMPLES = (64, 1000)
 """Samples of a look: the first number at least (or a fiftieth of the budget), the second at most."""
 
 FAR, LATELY = 1e3, 10
-"""A run diverges whose f is above f(x0) by more than so many times |f(x0)| and all that f had changed by until so many
+"""A run diverges whose f is above f(x0) by more than FAR times |f(x0)| and all that f had changed by until LATELY
 looks ago: f(x0) may be zero, and what noise adds to f is there from the first looks on."""
 
 VALUE_SAMPLES = 10_000
-"""The value of a sampled function at the point returned is an average over so many samples, or the whole sum."""
+"""The value of a sampled function at the point returned is an average over this number of samples, or the whole sum."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Watch:
     best: Array = field(init=False)
     """The best point that was looked at."""
     value: float = field(init=False)
-    """f there, or at the point settled on."""
+    """f there, or at the point chosen."""
     changes: list[float] = field(init=False, default_factory=list)
     """f less f(x0), at every look."""
     kept: int = field(init=False)
@@ -100,7 +100,7 @@ class Watch:
         before = max(abs(self.start), self.start - self.value, *map(abs, self.changes[:-LATELY]))
         return value - self.start > FAR * before > 0
 
-    def settle(self, x: Array) -> tuple[Array, bool]:
+    def conclude(self, x: Array) -> tuple[Array, bool]:
         """x, or the best point looked at if f is higher at x than at x0; and whether it is far higher.
 
         Queries: 2 n or 2 * VALUE_SAMPLES, where a twentieth of the budget pays for it, else `weight`; and half of it

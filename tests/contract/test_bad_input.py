@@ -22,7 +22,7 @@ NAN, INF = float("nan"), float("inf")
 X = [0.5, -0.5, 0.25]
 
 
-def fine(x):
+def sphere(x):
     return float(np.sum(x**2))
 
 
@@ -70,8 +70,8 @@ SETTINGS = [
     ("x_scale", {}, "{}", "positive number"),
     ("bounds", [(0, 1)] * 3, "bounds", "Substitute"),
     ("bounds", (), "bounds", "Substitute"),
-    ("constraints", {"type": "eq", "fun": fine}, "constraints", "penalty"),
-    ("constraints", [{"type": "ineq", "fun": fine}], "constraints", "penalty"),
+    ("constraints", {"type": "eq", "fun": sphere}, "constraints", "penalty"),
+    ("constraints", [{"type": "ineq", "fun": sphere}], "constraints", "penalty"),
     *[("fun", v, f"fun={v!r}", "callable") for v in (None, 3.0, "f")],
     *[("grad", v, f"grad={v!r}", "callable") for v in (3.0, "jac", True)],
 ]
@@ -154,7 +154,7 @@ def test_settings(name, value, shown, remedy):
 
     def count(x):
         calls.append(x)
-        return fine(x)
+        return sphere(x)
 
     arguments = {"fun": count, "x": X, name: value}
     refused(InvalidSetting, shown, remedy, lambda: certify(**arguments))
@@ -166,7 +166,7 @@ ORACLE = [case for case in SETTINGS if case[0] in ("fun", "grad", "samples", "ma
 
 @pytest.mark.parametrize(("name", "value", "shown", "remedy"), ORACLE, ids=names(ORACLE, 2))
 def test_settings_of_an_oracle(name, value, shown, remedy):
-    refused(InvalidSetting, shown, remedy, lambda: Oracle.of(**{"fun": fine, name: value}))
+    refused(InvalidSetting, shown, remedy, lambda: Oracle.of(**{"fun": sphere, name: value}))
 
 
 VALUES = [(*case, False) for case in FUNCTIONS] + [(*case, True) for case in VECTORIZED]
@@ -185,13 +185,13 @@ def test_functions(fun, kind, shown, remedy, vectorized):
 
 @pytest.mark.parametrize("constraints", [(), []])
 def test_no_constraints_at_all_are_none(constraints):
-    assert certify(fine, [0.0], constraints=constraints).holds
+    assert certify(sphere, [0.0], constraints=constraints).holds
 
 
 @pytest.mark.parametrize("x", [[0], [False], np.zeros(2, dtype=np.int8), (0.0, 0.0), np.float32([0, 0])])
 def test_whatever_is_a_vector_of_reals_is_taken_and_left_alone(x):
     before = np.array(x)
-    assert certify(fine, x, gtol=1e-2, curvtol=0.1).holds
+    assert certify(sphere, x, gtol=1e-2, curvtol=0.1).holds
     np.testing.assert_array_equal(x, before)
 
 
@@ -201,7 +201,7 @@ RULES = [
     (lambda: stopping.SmallGradient(-1.0), "-1.0", "0 at least"),
     (lambda: stopping.Stagnation(-3, 1e-3), "-3", "1 at least"),
     (lambda: stopping.Stagnation(3, None), "None", "number"),
-    (lambda: multistart(fine, [[0.0, 1.0], [1.0]]), "starts[1] has 1 variable", "one function"),
+    (lambda: multistart(sphere, [[0.0, 1.0], [1.0]]), "starts[1] has 1 variable", "one function"),
 ]
 
 

@@ -58,7 +58,7 @@ class Flaky:
 
 
 def fails_at(row, times=math.inf, how=None):
-    """Fails at one row of axes(X, H), so many times; counts its calls."""
+    """Fails at one row of axes(X, H), a number of times; counts its calls."""
 
     def fun(x):
         fun.calls += 1
@@ -208,13 +208,13 @@ def plain(name):
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_what_heals_changes_no_bit_of_any_method(name):
     flaky = Flaky(plain(name))
-    steady, healed = solve(name), solve(name, flaky, on_error="retry", retries=20)
+    reference, healed = solve(name), solve(name, flaky, on_error="retry", retries=20)
     assert flaky.calls > flaky.delivered / (N if name in SAMPLED else 1) or flaky.calls > len(flaky.attempts)
-    assert healed.x.tobytes() == steady.x.tobytes()
-    assert healed.nfev_by_purpose == steady.nfev_by_purpose
+    assert healed.x.tobytes() == reference.x.tobytes()
+    assert healed.nfev_by_purpose == reference.nfev_by_purpose
     assert healed.nfev == flaky.delivered
-    assert healed.ncalls == flaky.calls > steady.ncalls
-    assert healed.message == steady.message
+    assert healed.ncalls == flaky.calls > reference.ncalls
+    assert healed.message == reference.message
 
 
 @pytest.mark.parametrize("name", ["auto", "zo-gd-ncf", "escaping-bfgs", "zo-scsg-ncf"])
@@ -383,15 +383,15 @@ class Terrible:
 
 
 def test_raising_nan_and_hanging_at_once(tmp_path):
-    steady = escapade.minimize(OCTOPUS, np.zeros(5), rng=1)
+    reference = escapade.minimize(OCTOPUS, np.zeros(5), rng=1)
     fun = Terrible(tmp_path, seed=4)
     with closing(Processes(fun, workers=2, timeout=0.5, start="fork")) as pool:
         result = escapade.minimize(fun, np.zeros(5), rng=1, workers=pool, on_error="retry", retries=8)
     attempts = [path.stat().st_size for path in tmp_path.iterdir()]
     assert result.success
     assert result.certificate.verdict == "minimum"
-    assert result.x.tobytes() == steady.x.tobytes()
-    assert result.nfev == steady.nfev
+    assert result.x.tobytes() == reference.x.tobytes()
+    assert result.nfev == reference.nfev
     assert sum(attempts) > len(attempts)
     assert result.ncalls >= sum(attempts)
 

@@ -111,8 +111,9 @@ def test_no_step_is_shorter_than_the_resolution():
 
 
 def test_a_resolution_of_nothing_believes_f_and_saves_the_ladder():
-    x = np.ones(4)
-    full, trusting = (certify(quartic, x, rng=0, resolution=r) for r in (None, 0))
+    x = np.zeros(4)
+    full, trusting = (certify(lambda z: float(z @ z + np.sum(z**4)), x, rng=0, resolution=r) for r in (None, 0))
+    assert full.holds
     assert full.nfev - trusting.nfev == 36
     assert trusting.lengths is None
     with pytest.raises(ValueError, match="resolution=-1"):
@@ -135,11 +136,14 @@ def test_what_is_attainable_can_be_shown():
     assert res.stop in (Stop.NOISE_LIMITED, Stop.NOT_STATIONARY, Stop.UNDECIDED, Stop.BUDGET)
 
 
-def test_a_kink_that_f_falls_across_is_no_minimum():
-    """Smooth pieces that meet in an edge: at a stationary point of one piece, f falls beyond the edge."""
-
-    def fun(z):
-        return float(min(np.sum((z - 1) ** 2), 0.5 * np.sum((z - 1.06) ** 2) - 1e-3))
-
-    cert = certify(fun, np.ones(2), rng=1)
-    assert not cert.holds or cert.lengths.longest < 0.1
+def test_what_falls_across_a_kink_is_seen():
+    """A shelf of small teeth on a slope: level between teeth, and f falls over them."""
+    teeth = lambda z: float(np.sum(1e-3 * np.abs(np.sin(300 * z)) - 0.05 * z))  # noqa: E731
+    bowl = lambda z: float(np.sum(1e-3 * np.abs(np.sin(300 * z)) + 5 * (z - 1) ** 2))  # noqa: E731
+    x = np.ones(2)
+    found = ladder.Ladder(ladder.Kind.KINK, amplitude=1e-3, length=0.01, curvature=10.0)
+    for fun, falls in ((teeth, True), (bowl, False)):
+        local = measure(Oracle.of(fun), x, curvtol=1e-2, rng=np.random.default_rng(0))
+        before = local.f.ledger.queries
+        assert scale.falls_across(local, None, found) is falls
+        assert local.f.ledger.queries - before == 2 * 2 + 6

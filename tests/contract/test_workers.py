@@ -18,7 +18,7 @@ import pytest
 import escapade
 from escapade.errors import EvaluationFailed
 from escapade.executors import Processes, RowFailure, TookTooLong, choose
-from escapade.executors.elsewhere import Elsewhere
+from escapade.executors.external import ExternalExecutor
 from escapade.methods import PRESETS
 from escapade.oracle import Oracle, points
 from escapade.problems import OffAxis, StochasticCubic
@@ -103,7 +103,7 @@ def test_kills_change_nothing():
 
         def kill():
             while not over.wait(0.4):
-                pids = [worker.process.pid for worker in pool.staff.workers]
+                pids = [worker.process.pid for worker in pool.worker_pool.workers]
                 if pids:
                     os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
                     killed.append(pids)
@@ -133,7 +133,7 @@ def test_dask():
     ):
         for name in sorted(PRESETS):
             assert same(solve(name, 40), solve(name, 40, client)), name
-        assert isinstance(choose(fun, workers=client), Elsewhere)
+        assert isinstance(choose(fun, workers=client), ExternalExecutor)
         assert_the_cause_is_kept(client)
         assert_a_killed_worker_goes_unnoticed(client)
 

@@ -1,6 +1,6 @@
 """Lemma 1 and the lemmas of the coordinate estimator, Zhang, Xiong & Gu (2022), up to rounding.
 
-Every bound is enlarged by what rounding can do: eta for each value, so 2 eta sqrt(d) / mu for a difference.
+Every bound is enlarged by what rounding can do: an error e for each value, so 2 e sqrt(d) / mu for a difference.
 """
 
 import math
@@ -75,7 +75,7 @@ def test_hessian_vector_bound(ridges, oracle, d, mu, length):
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0])
 def test_hessian_vector_is_exact_on_quadratics(oracle, d, mu):
-    """rho = 0, so the error is rounding: 2 eta / mu in each coordinate, eta = 8 d eps |f|."""
+    """rho = 0, so the error is rounding: 2 e / mu in each coordinate, e = 8 d eps |f|."""
     rng = np.random.default_rng(d)
     a = rng.standard_normal((d, d))
     a, b, x, v = a + a.T, rng.standard_normal(d), rng.standard_normal(d), rng.standard_normal(d)

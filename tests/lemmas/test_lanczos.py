@@ -176,7 +176,7 @@ def test_level_is_where_the_bound_meets_the_threshold(error):
     process = LanczosProcess(Fake(matrix, P, error, "anywhere", vectors[:, 0], 0), q)
     for _ in range(8):
         process.advance()
-    level = process.level(error, 0.2)
+    level = process.certified_shift(error, 0.2)
     assert process.bound(level - 1e-9, error) < 0.2 <= process.bound(level + 1e-9, error)
 
 
@@ -272,18 +272,18 @@ def test_what_is_shown_was_measured(count, monkeypatch):
         process.advance()
     wide = process.bound(0.0, 1e-3) * 1.5
     attempt, start = attempt_of(products, process, 1.1e-3 / LANCZOS.allowed)
-    assert start.shown(wide) is None
+    assert start.certified_shift(wide) is None
     assert attempt._measure(start, wide) is None
     ((level, error),) = start.measured
     assert error == attempt.error == 1e-3
-    assert level == pytest.approx(process.level(1.1e-3, wide))
+    assert level == pytest.approx(process.certified_shift(1.1e-3, wide))
     assert level > 0
-    highest = process.level(1e-3, wide)
-    assert start.shown(wide) == pytest.approx(highest if count == 1 else level)
-    assert start.shown(process.bound(0.0, 0.0)) is None
+    highest = process.certified_shift(1e-3, wide)
+    assert start.certified_shift(wide) == pytest.approx(highest if count == 1 else level)
+    assert start.certified_shift(process.bound(0.0, 0.0)) is None
     assert attempt._advance(start, process.bound(0.0, 0.0) / 10) is None
     assert len(process.alpha) > count
-    assert start.shown(wide) is None
+    assert start.certified_shift(wide) is None
 
 
 def test_an_error_that_is_too_large_for_its_level_is_measured_again_lower_and_at_last_at_0(monkeypatch):
@@ -304,7 +304,7 @@ def test_an_error_that_is_too_large_for_its_level_is_measured_again_lower_and_at
     levels = [level for level, _ in start.measured]
     assert levels == sorted(levels, reverse=True)
     assert levels[0] > levels[-1] == 0.0
-    assert start.shown(threshold) is None
+    assert start.certified_shift(threshold) is None
     for level, (image, room, _) in zip(levels, asked, strict=True):
         first, _, w = process.terms(level)
         assert np.allclose(image, process.joint_product(level)[1])
@@ -339,4 +339,4 @@ def test_what_was_shown_of_one_product_is_not_taken_back_by_a_larger_error():
     threshold = process.bound(0.0, 2 * small)
     start = _Start(process, [(0.5 * process.alpha[0], large), (0.0, small)])
     assert process.bound(0.0, large) > threshold
-    assert start.shown(threshold) == 0.0
+    assert start.certified_shift(threshold) == 0.0

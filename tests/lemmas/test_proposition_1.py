@@ -65,7 +65,7 @@ def verify(f, x, mu, m, size, rng):
 def test_online_in_the_worst_case(sign):
     """The worst that variance and bias allow: a batch errs too far, to the same side, with probability 33%.
 
-    (The proof lets a batch be off by epsilon/4 with probability 1/2, which no median mends; but what makes
+    (The proof lets a batch be off by epsilon/4 with probability 1/2, which no median corrects; but what makes
     a verdict wrong is an error to one side, and by Cantelli's inequality that has probability 1/3 at most.)
     Promise: wrong in at most p of the runs; four standard errors are allowed.
     """

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import runpy
 from itertools import combinations
 from pathlib import Path
 
@@ -43,3 +44,19 @@ def test_every_tuned_number_has_a_unit_a_reason_and_an_origin():
         assert one.unit, one
         assert one.reason, one
         assert one.origin, one
+
+
+def test_every_other_number_is_exempt_for_a_reason():
+    script = loaded("tuned_numbers")
+    found = {(path, what) for path, _, what in script.elsewhere()}
+    assert found == set(script.EXEMPT)
+    assert all(script.EXEMPT.values())
+
+
+def test_every_switch_of_the_ablation_finds_what_it_switches_off(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    switches = runpy.run_path(str(BENCHMARKS / "ablation.py"))["SWITCHES"]
+    assert len(switches) > 10
+    for switch in switches.values():
+        with switch():
+            pass

@@ -109,8 +109,8 @@ def test_statuses_are_distinct_sentences():
 
 
 def test_where_a_method_stops_is_read_off_the_certificate():
-    class Still:
-        name = "still"
+    class Idle:
+        name = "idle"
 
         def iterates(self, f, x, rng):
             yield Iterate(x)
@@ -119,14 +119,14 @@ def test_where_a_method_stops_is_read_off_the_certificate():
     at = {"saddle": PROBLEM.start, "not stationary": PROBLEM.start + 1.0, "minimum": PROBLEM.minima[0]}
     stops = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "minimum": Stop.CERTIFIED}
     for verdict, x in at.items():
-        result = escapade.minimize(PROBLEM, x, method=Still(), vectorized=True, rng=0)
+        result = escapade.minimize(PROBLEM, x, method=Idle(), vectorized=True, rng=0)
         assert result.certificate.verdict == verdict
         assert result.stop is stops[verdict]
         assert result.success is (verdict == "minimum")
         assert np.array_equal(result.x, x)
         assert result.fun == pytest.approx(float(PROBLEM(x)))
         assert result.constants == {}
-        assert result.method == "still"
+        assert result.method == "idle"
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_where_a_method_stops_is_read_off_the_certificate():
     [(KeyboardInterrupt, Stop.INTERRUPTED), (ZeroDivisionError, Stop.USER_ERROR)],
 )
 def test_what_happens_while_certifying_is_the_status(misbehave, stop):
-    class Still:
-        name = "still"
+    class Idle:
+        name = "idle"
 
         def iterates(self, f, x, rng):
             f.value(x)
@@ -151,15 +151,15 @@ def test_what_happens_while_certifying_is_the_status(misbehave, stop):
             raise misbehave
         return float(x @ x)
 
-    result = escapade.minimize(fun, np.ones(3), method=Still(), on_error="stop", rng=0)
+    result = escapade.minimize(fun, np.ones(3), method=Idle(), on_error="stop", rng=0)
     assert result.stop is stop
     assert result.certificate is None
     assert result.fun == 3.0
 
 
 def test_time_that_ends_while_certifying():
-    class Still:
-        name = "still"
+    class Idle:
+        name = "idle"
 
         def iterates(self, f, x, rng):
             f.value(x)
@@ -167,7 +167,7 @@ def test_time_that_ends_while_certifying():
             yield Iterate(x)
             return Ending(Stop.FINISHED)
 
-    result = escapade.minimize(lambda x: float(x @ x), np.ones(3), method=Still(), rng=0)
+    result = escapade.minimize(lambda x: float(x @ x), np.ones(3), method=Idle(), rng=0)
     assert result.stop is Stop.TIME
     assert result.fun == 3.0
 

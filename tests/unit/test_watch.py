@@ -183,6 +183,6 @@ def test_a_look_costs_a_hundredth_and_changes_no_draw():
     assert watch.stop(np.zeros(3)) is None
     assert f.ledger.by_purpose["watch"] == 200
     assert watch.best.tolist() == [0, 0, 0]
-    x, far = watch.settle(2 * np.ones(3))
+    x, far = watch.conclude(2 * np.ones(3))
     assert (x.tolist(), far) == ([0, 0, 0], False)
     assert f.ledger.by_purpose["watch"] == 200 + 3 * 5000

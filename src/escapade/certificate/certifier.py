@@ -78,21 +78,50 @@ class Certifier:
     # Plain functions
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
-        ladder = Ladder(Kind.UNSEEN)
         try:
             local = known.local or self._measure(f, x, rng, self.noise)
-            if not nothing_known(local) and self.resolution is None:
-                ladder = scale.look(local, self.x0, gtol=self.gtol, curvtol=self.curvtol, rng=rng)
-                if ladder.kind is Kind.ROUGH:  # what was found holds for the structure of f, not for f at its scale
-                    local, known = self._measure(f, x, rng, scale.roughness(ladder)), Evidence()
         except BudgetExhausted as stop:
             return self._written(x, math.nan, UNKNOWN, rules.undecided(str(stop)), {}, 0.0)
         certificate = self._judged(x, local, known, rng)
+        if not certificate.holds or self.resolution is not None:
+            return certificate
+        return self._at_scale(f, x, local, certificate, rng)
+
+    def _at_scale(
+        self, f: Oracle, x: Array, local: LocalModel, certificate: Certificate, rng: np.random.Generator
+    ) -> Certificate:
+        """A certificate that holds on the difference steps, as far as it holds at the scale of the variables too.
+
+        Where f is rough below some length it must hold again, on steps that rise above the roughness.
+
+        Queries: 36; those of another certificate where f is rough, and 2*d + 6 where it has a kink
+        """
+        try:
+            ladder = scale.look(local, self.x0, gtol=self.gtol, curvtol=self.curvtol, rng=rng)
+            if ladder.kind is Kind.ROUGH:
+                local = self._measure(f, x, rng, scale.roughness(ladder))
+                above = self._judged(x, local, Evidence(), rng)
+                certificate = above if above.holds else self._only_below(certificate, above, ladder)
+        except BudgetExhausted as stop:
+            unseen = rules.undecided(f"f was not looked at beyond its difference steps: {stop}", certificate.curvature)
+            return self._written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
         if ladder.kind is Kind.KINK and certificate.holds and self._falls_across(local, ladder):
             kinked = rules.undecided(scale.KINKED, certificate.curvature)
             certificate = self._written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
+
+    def _only_below(self, below: Certificate, above: Certificate, ladder: Ladder) -> Certificate:
+        """The certificate of a claim that holds on the difference steps, and not on those that rise above the roughness
+        of f: neither is the whole truth."""
+        both = Interval(
+            min(below.curvature.lower, above.curvature.lower), max(below.curvature.upper, above.curvature.upper)
+        )
+        gradient = Interval(
+            min(below.gradient.lower, above.gradient.lower), max(below.gradient.upper, above.gradient.upper)
+        )
+        reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict=above.verdict)
+        return self._written(below.x, below.fun, gradient, rules.undecided(reason, both), above.trusted, 0.0)
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
         try:

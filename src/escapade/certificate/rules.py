@@ -9,12 +9,13 @@ from typing import Literal
 
 from ..curvature import Finding, Outcome
 from ..curvature.finding import ANYWHERE
+from ..derivatives.settings import CONSISTENCY
 from ..interval import Interval
 from .settings import RULES
 
 Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
 
-JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
+HESSIAN_JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
 SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
 QUIETER = (
     "lower the noise of f, tighten the solvers inside it, compute it to more digits, or pass x_scale if the variables "
@@ -56,7 +57,7 @@ def within_reach(radius: float, eps: float) -> bool:
 
 def estimated_rho(thirds: Iterable[float]) -> float:
     """A Lipschitz constant of the Hessian, from the third derivatives that were seen."""
-    return RULES.rho_safety * max(thirds)
+    return CONSISTENCY.safety * max(thirds)
 
 
 def largest_gradient(curvature: float, rho: float, step: float) -> float:
@@ -79,10 +80,10 @@ def allow_for_hessian_jump(finding: Finding, jump: float, curvtol: float) -> Fin
     """The finding, as far as a jump of the Hessian at x leaves it: differences on both sides do not show one."""
     if not finding.certified or jump == 0.0:
         return finding
-    lower, upper = finding.curvature.lower - RULES.jump_safety * jump, finding.curvature.upper
+    lower, upper = finding.curvature.lower - RULES.margin * jump, finding.curvature.upper
     if lower >= -curvtol:
         return replace(finding, curvature=Interval(lower, upper))
-    return undecided(JUMPS, Interval(-math.inf, upper))
+    return undecided(HESSIAN_JUMPS, Interval(-math.inf, upper))
 
 
 def attainable(
@@ -90,24 +91,24 @@ def attainable(
 ) -> tuple[float, float] | None:
     """For an undecided verdict, the tolerances that could be shown, where both intervals have an end."""
     shown = gradient.upper, -finding.curvature.lower
-    if verdict != "undecided" or not all(map(math.isfinite, shown)) or finding.reason == JUMPS:
+    if verdict != "undecided" or not all(map(math.isfinite, shown)) or finding.reason == HESSIAN_JUMPS:
         return None
     return max(gtol, RULES.room * shown[0]), max(curvtol, RULES.room * shown[1])
 
 
 def remedy(gradient: Interval, finding: Finding, *, gtol: float, curvtol: float) -> str:
     """For an undecided verdict: the tolerances that could be certified, or what could be changed."""
-    if finding.reason == JUMPS:
+    if finding.reason == HESSIAN_JUMPS:
         return SMOOTHER
     bounds = {"gtol": (gtol, gradient.upper), "curvtol": (curvtol, -finding.curvature.lower)}
-    missed = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
+    unmet = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
     room = RULES.room
-    far = [f"{name}={asked:.2g}" for name, (asked, shown) in missed.items() if room * shown > RULES.suggested * asked]
+    far = [f"{name}={asked:.2g}" for name, (asked, upper) in unmet.items() if room * upper > RULES.suggested * asked]
     if far:
         much = f"more than {RULES.suggested:g} times too coarse"
         return f"precision and noise are {much} for {' and '.join(far)}: {QUIETER}"
-    if missed:
-        parts = [f"{name}={room * shown:.2g}" for name, (_, shown) in missed.items()]
+    if unmet:
+        parts = [f"{name}={room * upper:.2g}" for name, (_, upper) in unmet.items()]
         return f"precision and noise allow {' and '.join(parts)} to be certified here"
     return "raise maxfev, curvtol or gtol, or lower the noise of f"
 

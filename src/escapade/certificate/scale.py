@@ -16,7 +16,10 @@ from ..derivatives.settings import LADDER
 from .settings import RULES
 
 KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
-ROUGH = "f is rough below a length of {length:.2g}, by {amplitude:.2g}"
+ROUGH = (
+    "f is rough below a length of {length:.2g}, by {amplitude:.2g}: what was asked for holds there, and not above "
+    "({verdict}, measured on longer steps)"
+)
 
 
 def look(
@@ -78,7 +81,7 @@ def falls_across(local: LocalModel, x0: Array | None, ladder: Ladder) -> bool:
     way = -((plus - minus) / (2 * t * w)) * w**2
     size = float(np.linalg.norm(way))
     if size == 0.0:
-        return ladder.fall > RULES.roughness * amplitude
+        return bool(ladder.fall > RULES.roughness * amplitude)
     ahead = local.along(way / size, t * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0]), "check")
     lowest = float(min(np.min(plus), np.min(minus), np.min(ahead), local.f0 - ladder.fall))
-    return local.f0 - lowest > RULES.roughness * amplitude
+    return bool(local.f0 - lowest > RULES.roughness * amplitude)

@@ -12,16 +12,15 @@ from ..derivatives.settings import HELD
 class RuleSettings:
     """What verdicts ask for beyond the definition."""
 
-    rho_safety: float = number(
-        3.0, "factor", "the largest third derivative seen is multiplied by this before \"minimum\" is said", HELD
-    )
-    jump_safety: float = number(1.2, "factor", "a jump of the Hessian that was seen counts so much", HELD)
     lifted: float = number(
         1.5, "curvtol", "positive curvature is asked for at this shift: if certified, it is at least curvtol / 2",
         "1.5 - 1 = 0.5",
     )
     unclear: float = number(2.0, "curvtol", "it is not asked for where something lower than this was seen", HELD)
-    margin: float = number(1.2, "factor", "products towards \"minimum\" aim so much higher", HELD)
+    margin: float = number(
+        1.2, "factor", "products towards \"minimum\" aim higher by it; a jump of the Hessian is multiplied by it",
+        HELD,
+    )
     roughness: float = number(
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",

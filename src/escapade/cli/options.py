@@ -70,7 +70,7 @@ Seed = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        help="Evaluate the function in so many processes.", show_default="in this one", rich_help_panel=EVALUATION
+        help="Evaluate the function in a number of processes.", show_default="in this one", rich_help_panel=EVALUATION
     ),
 ]
 Timeout = Annotated[

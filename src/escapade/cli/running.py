@@ -13,7 +13,7 @@ from .failures import CommandError
 from .points import read_point
 
 STREAM = 1000
-"""So many samples of a stream are averaged for a picture."""
+"""Samples of a stream that are averaged for a picture."""
 
 
 def point_or_start(fun: Callable[..., Any], text: str | None, option: str) -> NDArray[np.float64]:

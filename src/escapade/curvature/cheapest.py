@@ -41,7 +41,7 @@ class Cheapest(Finder):
     def search(
         self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0
     ) -> tuple[Finding, tuple[Product, ...]]:
-        """The finding, and the products behind it, for a model to learn from."""
+        """The finding, and the products behind it, to update a model with."""
         free = self.free_direction(local, shift)
         if free is not None:
             return free, ()

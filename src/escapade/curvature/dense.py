@@ -21,13 +21,13 @@ from .finding import Finder, Finding
 from .obstacle import Obstacle, after
 from .settings import DENSE, FINDER
 
-SIDED = "third derivatives are in the way of one-sided differences"
+SIDED = "third derivatives dominate one-sided differences"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(Finder):
     """The smallest eigenvalue of the Hessian by second differences, d(d-1)/2 of them on one side besides the rows, and
-    as many on the other where third derivatives are in the way.
+    as many on the other where third derivatives dominate.
 
     Errors are bounded in the units of the steps, so that variables of very different scales do not drown one
     another: with A = diag(h) H diag(h) known to within e, H >= s as soon as A - e I >= s diag(h)^2.
@@ -35,7 +35,7 @@ class Dense(Finder):
     Truncation is measured by second differences along random directions, and by a product at twice the steps with the
     lowest eigenvector; products with random vectors are looked at on much shorter ones.
 
-    Queries: d*(d - 1)/2 or d*(d - 1), and 3*d + 76, 16 more from 32 variables on, besides the neighbourhood; more if
+    Queries: d*(d - 1)/2 or d*(d - 1), and 3*d + 76, 16 more from 32 variables on, besides the local model; more if
     the differences must be extrapolated
     """
 
@@ -79,7 +79,7 @@ class Dense(Finder):
         if not along.consistent:
             return self.undecided("f has structure below the steps of the second differences"), Obstacle.TRUNCATION
         if self._depends_on_scale(products, hessian, rng):
-            return self.undecided("f is another function within the steps of the differences"), Obstacle.TRUNCATION
+            return self.undecided("f depends on the scale within the steps of the differences"), Obstacle.TRUNCATION
         truncation, third = self._truncation(products, hessian, v, rng)
         error = hessian.noise + truncation
         if not np.isfinite(error):

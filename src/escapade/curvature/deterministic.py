@@ -20,6 +20,7 @@ from ..derivatives import product_errors
 from ..derivatives.measure import LocalModel
 from ..derivatives.paper import hessian_vector
 from ..derivatives.products import HessianProducts
+from ..derivatives.settings import STEPS
 from ..derivatives.steps import require_resolved
 from ..errors import InvalidSetting
 from ..interval import Interval
@@ -27,9 +28,7 @@ from ..tolerances import require_positive
 from .finding import Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import MOST, Thresholds, random_starts
-
-ATTEMPTS = 12
-"""Changes of ell, step length or order of the differences before the finder gives up."""
+from .settings import CHEBYSHEV
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class ZONCFDeterministic(Finder):
     which holds for every eigenvector u below -delta and any errors e_s of the products with y_s, puts the overlap of u
     with the random start below what chance allows. Otherwise the answer is undecided.
 
-    Queries: (2*d + 2) * T, and 6*d + 6 for two looks at the error, besides the neighbourhood; 4*d * T with literal
+    Queries: (2*d + 2) * T, and 6*d + 6 for two looks at the error, besides the local model; 4*d * T with literal
     radii
     """
 
@@ -81,7 +80,7 @@ class ZONCFDeterministic(Finder):
         starts = random_starts(rng, local.d)                                    # kept: a new try is no new chance
         finding, tried = self.undecided("nothing was tried"), set()
         products = self.products(local, shift)
-        for _ in range(ATTEMPTS):
+        for _ in range(STEPS.attempts):
             tried.add((products.order, products.factor))
             finding, obstacle, ell = self._attempt(products, ell, starts)
             if obstacle is Obstacle.NONE:
@@ -92,7 +91,7 @@ class ZONCFDeterministic(Finder):
         return finding
 
     def _attempt(self, products: HessianProducts, ell: float, starts: Vector) -> tuple[Finding, Obstacle, float]:
-        """As many runs as the errors of the products make necessary; what stood in the way; and a better ell."""
+        """As many runs as the errors of the products make necessary; the obstacle; and a better ell."""
         local, shift = products.local, products.shift
         limits, r, done, bound = Thresholds(local.d, self.failure), 1, 0, 0.0
         while done < r:
@@ -171,7 +170,7 @@ class _Chebyshev:
         for self.t in range(1, finder.iterations(d, ell) + 1):
             length = float(np.linalg.norm(y))
             product = length * self._product(y / length, log + math.log(length))
-            if float(np.linalg.norm(product)) > 1.001 * ell * length:
+            if float(np.linalg.norm(product)) > CHEBYSHEV.excess * ell * length:
                 return _Suspect(y, float(np.linalg.norm(product)) / length)
             self.lengths.append(log + math.log(length))
             weight = math.exp(log - self.t * self.angle)                        # T_{t-s} / T_t is about gamma^-s

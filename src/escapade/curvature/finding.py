@@ -133,15 +133,19 @@ class Finder(ABC):
     def confirm(self, local: LocalModel, v: Vector, shift: float, reason: str) -> Finding:
         """FOUND if second differences along v show a curvature of at most -depth delta, else UNDECIDED.
 
-        Queries: 4 or a few more
+        Queries: 6 or a few more
         """
         v = v / np.linalg.norm(v)
-        level = shift - self.depth * self.delta
-        along = local.curvature_along(v, level)
+        threshold = shift - self.depth * self.delta
+        along = local.curvature_along(v, threshold)
         seen = along.interval
-        if seen.upper > level or (level < 0 and not along.at_most(level)):
+        if seen.upper > threshold or (threshold < 0 and not along.at_most(threshold)):
             reason = f"{reason}, but second differences along it say {seen}"
-            return self.undecided(reason, Interval(-math.inf, max(seen.upper, level)), v)
+            return self.undecided(reason, Interval(-math.inf, max(seen.upper, threshold)), v)
+        closer = local.least_curvature_along(v)
+        if closer > threshold:
+            reason = f"{reason}, but on a much shorter step its curvature is at least {closer:.3g}"
+            return self.undecided(reason, ANYWHERE, v)
         if float(local.gradient.value @ v) > 0:
             v = -v
         step = v * local.unit

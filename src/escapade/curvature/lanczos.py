@@ -19,6 +19,7 @@ from ..derivatives.consistency import AlongCheck
 from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
 from ..derivatives.products import KIND, HessianProducts, Product
+from ..derivatives.settings import NOISE, STEPS
 from ..interval import Interval
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
@@ -36,7 +37,7 @@ class LanczosOutcome:
     error: float = math.inf
     """The largest error of products that was measured; infinite if they were contradicted before."""
     taken: tuple[Product, ...] = ()
-    """All products, for a model to learn from."""
+    """All products, to update a model with."""
 
     @property
     def decided(self) -> bool:
@@ -45,7 +46,7 @@ class LanczosOutcome:
 
     @property
     def contradicted(self) -> bool:
-        """Whether f was seen to be another function on shorter steps."""
+        """Whether f was seen to depend on the scale."""
         return self.obstacle is Obstacle.SCALE
 
 
@@ -56,18 +57,18 @@ class Lanczos(Finder):
     Products are forward differences (d + 1 queries) from two starts where third derivatives leave room for that,
     else symmetric ones (2d + 2) from one. Before a certificate is given, the one product that the error term of each
     start hangs on is measured, at longer steps and on much shorter ones; if its error is too large the differences are
-    extrapolated, or shortened; if noise is what stands in the way they are lengthened, and more starts are taken.
+    extrapolated, or shortened; if noise dominates they are lengthened, and more starts are taken.
 
     Queries: d + 1, 2*d + 2 or 4*d + 4 per product, as much or 32 to 64 for the error of each start, up to three times,
     24 along the softest directions, besides the local model; twice that if the differences must be extrapolated
     """
 
     preconditioner: Preconditioner | None = None
-    """None: the diagonal of the Hessian, where it is uneven."""
+    """None: the diagonal of the Hessian, where its entries differ."""
     lowest: float | None = None
-    """The smallest eigenvalue that a model foresees, if it has just been tried and found right."""
+    """The smallest eigenvalue that a model predicts, if it has just been tried and found right."""
     soft: Matrix | None = None
-    """Directions that a model foresees as soft, as columns: some are looked at on shorter steps too."""
+    """Directions that a model predicts to be soft, as columns: some are looked at on shorter steps too."""
 
     wanted: float = 0.0
     """A curvature that is worth a few products more, if it can be shown; 0: none."""
@@ -101,7 +102,7 @@ class Lanczos(Finder):
         products = HessianProducts(local, P, 1, 1.0, shift - self.delta)
         room = limits.of(2) * (self.delta + max(self.lowest or 0.0, 0.0))
         odd, noise = _odd_error(products), products.noise()
-        along = float(np.clip(np.sqrt(noise / (odd + 1e-300)), LANCZOS.shortest_along, 1.0))
+        along = float(np.clip(np.sqrt(noise / (odd + 1e-300)), 1 / STEPS.lost, 1.0))
         shorter = replace(products, along=along)
         if self.lowest is not None or odd * along + shorter.noise() < room:
             return shorter, limits
@@ -147,10 +148,10 @@ class LanczosSearch:
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
         """Products that may pass where these failed; None if they were tried, or step too far."""
-        if products.order == 1:
+        if obstacle is Obstacle.SCALE:  # the same steps would only be another chance to miss it
+            following = replace(products, order=4, factor=products.factor / 4, along=1.0)
+        elif products.order == 1:
             following = replace(products, order=2, along=1.0)
-        elif obstacle is Obstacle.SCALE:
-            following = replace(products, order=4, factor=products.factor / 4)
         else:
             following = after(products, obstacle)
         known = (following.order, following.factor) in self.tried
@@ -158,7 +159,7 @@ class LanczosSearch:
 
 
 def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
-    """(|D| + delta)^(-1/2) from the diagonal of the Hessian, if that is uneven; else none."""
+    """(|D| + delta)^(-1/2) from the diagonal of the Hessian, if its entries differ; else none."""
     sizes = np.abs(diagonal) + delta
     if float(np.max(sizes)) <= LANCZOS.scaled * float(np.min(sizes)):
         return IDENTITY
@@ -185,17 +186,17 @@ class _ErrorBudget:
 
 @dataclass
 class _Start:
-    """A start, run so far, and the levels whose error was measured since its last product."""
+    """A start, run so far, and the shifts whose error was measured since its last product."""
 
     process: LanczosProcess
     measured: list[tuple[float, float]] = field(default_factory=list)
 
-    def shown(self, threshold: float) -> float | None:
-        """The highest level above which the spectrum was shown to lie, with the error measured for it; or None."""
+    def certified_shift(self, threshold: float) -> float | None:
+        """The highest shift above which the spectrum was shown to lie, with the error measured for it; or None."""
         process = self.process
-        passed = [level for level, error in self.measured if process.bound(level, error) < threshold]
-        if passed and len(process.alpha) == 1:  # the joint product is the same at every level
-            passed.append(process.level(max(error for _, error in self.measured), threshold))
+        passed = [shift for shift, error in self.measured if process.bound(shift, error) < threshold]
+        if passed and len(process.alpha) == 1:  # the joint product is the same at every shift
+            passed.append(process.certified_shift(max(error for _, error in self.measured), threshold))
         return max(passed, default=None)
 
 
@@ -253,9 +254,9 @@ class _Attempt:
         self.along = self.local.check_along(self._softest(first.process), self.products.factor, self.products.order)
         if not self.along.consistent:
             return self._failed(Obstacle.SCALE, "f has structure below the steps of the products")
-        stop = self._settle_first(first)
+        stop = self._measure_first(first)
         while stop is None:  # a start that does not reach its threshold may reach that of more starts
-            fewest = limits.fewest(lambda t: all(one.shown(t) is not None for one in self.tried))
+            fewest = limits.fewest(lambda t: all(one.certified_shift(t) is not None for one in self.tried))
             if fewest is None:
                 return self._inexact(first.process)
             r = max(len(self.tried), fewest)
@@ -264,21 +265,21 @@ class _Attempt:
             more = (r - len(self.tried)) * len(first.process.alpha) * self.products.order
             if more > self.alternative and not self._noisy(first.process):  # noise hurts the others more
                 return self._failed(Obstacle.SLOW, "another finder costs less than further starts")
-            stop = self._begin(limits.of(r)) or self._settle(self.tried[-1], limits.of(r))
+            stop = self._begin(limits.of(r)) or self._measure(self.tried[-1], limits.of(r))
         return stop
 
     def _conclude(self) -> LanczosOutcome:
         """The certificate that the starts are enough for, unless what is seen along a direction contradicts it."""
         finder, local, r = self.finder, self.local, len(self.tried)
         shift = self.products.shift + finder.delta
-        level = min(one.shown(self.limits.of(r)) or 0.0 for one in self.tried)
+        certified = min(one.certified_shift(self.limits.of(r)) or 0.0 for one in self.tried)
         v = min((self._lowest(one.process) for one in self.tried), key=lambda seen: seen[1])[0]
         below = finder.confirm(local, v, shift, "the lowest Ritz vector")
         if below.found:
             return LanczosOutcome(below, error=self.error)
         upper = min(self.along.upper, below.curvature.upper)
-        # H - shift + delta >= level / |P|^2
-        lower = level / self.products.P.norm**2 - finder.delta + shift
+        # H - shift + delta >= certified / |P|^2
+        lower = certified / self.products.P.norm**2 - finder.delta + shift
         if lower > upper:
             return self._failed(Obstacle.SCALE, "the curvature along a direction contradicts the products")
         reason = f"{self._told()}, product error at most {self.error:.2g}"
@@ -299,11 +300,11 @@ class _Attempt:
         return LanczosOutcome(finding, obstacle, self.error if self.measured else math.inf)
 
     def _inexact(self, first: LanczosProcess) -> LanczosOutcome:
-        """The errors of the products are in the way."""
+        """The errors of the products dominate."""
         finder, limits = self.finder, self.limits
         noisy = self._noisy(first)
-        level = max(first.level(self.error, limits.of(r)) for r in (1, max(limits.plan)))
-        lower = level / self.products.P.norm**2 - finder.delta if level >= 0 else -math.inf
+        certified = max(first.certified_shift(self.error, limits.of(r)) for r in (1, max(limits.plan)))
+        lower = certified / self.products.P.norm**2 - finder.delta if certified >= 0 else -math.inf
         obstacle = Obstacle.NOISE if noisy else Obstacle.TRUNCATION
         reason = (
             f"products are too inexact: {obstacle.value} leaves errors of {self.error:.2g} at delta={finder.delta:.3g}"
@@ -313,7 +314,7 @@ class _Attempt:
 
     def _noisy(self, process: LanczosProcess) -> bool:
         """Whether noise explains the errors that were measured."""
-        return self.error <= LANCZOS.too_long * process.noise
+        return self.error <= NOISE.significant * process.noise
 
     # A start
 
@@ -355,15 +356,15 @@ class _Attempt:
             return True
         first, _, w = process.terms(0.0)
         inexact = norm2(w) * self.error + process.lost(w)
-        if first >= max(0.95 * threshold - inexact, inexact):
+        if first >= max(LANCZOS.close * threshold - inexact, inexact):
             return True
         if extra <= 0 or first < inexact / 4:
             return False
         wanted = self.finder.wanted
         if wanted == 0.0 or self._lowest(process)[1] <= 2 * wanted:
             return False
-        level = wanted + self.finder.delta
-        bound = process.bound(level, self.error)
+        shift = wanted + self.finder.delta
+        bound = process.bound(shift, self.error)
         # Not shown yet, nor far from it.
         return threshold <= bound < threshold * math.exp((extra + 1) * process.contraction())
 
@@ -380,27 +381,27 @@ class _Attempt:
 
     # Its error
 
-    def _settle_first(self, first: _Start) -> LanczosOutcome | None:
+    def _measure_first(self, first: _Start) -> LanczosOutcome | None:
         """Measure the error of a first start: against the threshold of one start, if it may do alone."""
         process, alone = first.process, self.limits.of(1)
         self.error = max(self.error, LANCZOS.even * process.odd)
         may_do = process.bound(0.0, self.error) < alone
-        return self._settle(first, alone if may_do else self.limits.of(self.limits.aim))
+        return self._measure(first, alone if may_do else self.limits.of(self.limits.aim))
 
-    def _settle(self, start: _Start, threshold: float) -> LanczosOutcome | None:
-        """Measure the error of a start; if that is in the way, but not too large, go on and measure it again."""
-        stop = self._measure(start, threshold)
-        if stop is not None or start.shown(threshold) is not None:
+    def _measure(self, start: _Start, threshold: float) -> LanczosOutcome | None:
+        """Measure the error of a start; if that dominates, but not too large, go on and measure it again."""
+        stop = self._joint_error(start, threshold)
+        if stop is not None or start.certified_shift(threshold) is not None:
             return stop
         process = start.process
         own, w, known = start.measured[-1][1], process.terms(0.0)[2], len(process.alpha)
         if LANCZOS.near * norm2(w) * own + process.lost(w) >= threshold:
             return None
         stop = self._advance(start, threshold)
-        return self._measure(start, threshold) if stop is None and len(process.alpha) > known else stop
+        return self._joint_error(start, threshold) if stop is None and len(process.alpha) > known else stop
 
-    def _measure(self, start: _Start, threshold: float) -> LanczosOutcome | None:
-        """Measure the joint error that the inequality hangs on: at the highest level that one larger than expected
+    def _joint_error(self, start: _Start, threshold: float) -> LanczosOutcome | None:
+        """Measure the joint error that the inequality hangs on: at the highest shift that one larger than expected
         would still allow, or at that which "minimum" needs; if it cannot be shown there, at one that should be, and at
         0.
 
@@ -409,16 +410,16 @@ class _Attempt:
         Queries: those of `product_errors.measured`, up to three times
         """
         process = start.process
-        level = process.level(LANCZOS.allowed * self.error, threshold)
+        shift = process.certified_shift(LANCZOS.allowed * self.error, threshold)
         if self.finder.wanted > 0:
             wanted = self.finder.wanted + self.finder.delta
-            level = wanted if level < wanted and process.bound(wanted, self.error) < threshold else level
+            shift = wanted if shift < wanted and process.bound(wanted, self.error) < threshold else shift
         first_time, self.measured = not self.measured, True
         largest = 0.0
         for attempt in range(3):
-            level = max(level, 0.0) if attempt < 2 else 0.0
-            q, image, length = process.joint_product(level)
-            room = max(threshold - process.terms(level)[0], 0.0) / length
+            shift = max(shift, 0.0) if attempt < 2 else 0.0
+            q, image, length = process.joint_product(shift)
+            room = max(threshold - process.terms(shift)[0], 0.0) / length
             delta, failure, rng = self.finder.delta, self.errors.spend(), self.errors.rng
             found = product_errors.measured(
                 self.products, q, image, delta=delta, room=room, failure=failure, rng=rng
@@ -426,12 +427,12 @@ class _Attempt:
             self.third = max(self.third, found.third)
             if found.scale_dependent:
                 self.error = math.inf
-                return self._failed(Obstacle.SCALE, "f is another function within the steps of the products")
+                return self._failed(Obstacle.SCALE, "f depends on the scale within the steps of the products")
             error = process.noise + found.error
-            start.measured.append((level, error))
+            start.measured.append((shift, error))
             largest = max(largest, error)
-            if level == 0.0 or start.shown(threshold) is not None:
+            if shift == 0.0 or start.certified_shift(threshold) is not None:
                 break
-            level = process.level(LANCZOS.again * error, threshold)
+            shift = process.certified_shift(LANCZOS.again * error, threshold)
         self.error = error if first_time else max(self.error, largest)
         return None

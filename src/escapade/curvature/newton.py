@@ -32,10 +32,10 @@ def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
         alpha = size / float(p @ image)
         s, r = s + alpha * p, r - alpha * image
         before, size = size, float(r @ r)
-        if not np.isfinite(size) or size <= 1e-4 * float(g @ g):
+        if not np.isfinite(size) or size <= NEWTON.residual[0] * float(g @ g):
             break
         p = r + size / before * p
-    if not size <= 1e-2 * float(g @ g):
+    if not size <= NEWTON.residual[1] * float(g @ g):
         return False
     return _contracts(local, s)
 

@@ -1,4 +1,4 @@
-"""What stands in the way of a finder's attempt, and which differences may pass where others failed."""
+"""Why a finder's attempt failed, and which differences may pass where others failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..derivatives.products import HessianProducts
 
 
 class Obstacle(Enum):
-    """What stood in the way of an attempt."""
+    """Why an attempt failed."""
 
     NONE = ""
     NOISE = "noise"

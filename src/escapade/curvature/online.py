@@ -22,11 +22,12 @@ from ..oracle import Batch, Oracle
 from .cheapest import Cheapest
 from .finding import Finder, Finding, Outcome
 from .online_weak import ZONCFOnlineWeak
+from .settings import ONLINE
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampledFinder(Finder):
-    """A finder for a function with samples: it works on the oracle itself, not in one batch's neighbourhood."""
+    """A finder for a function with samples: it works on the oracle itself, not in one batch's local model."""
 
     def __call__(self, f: Oracle, x: Array, rng: np.random.Generator) -> Finding:
         if f.samples is None:
@@ -49,7 +50,7 @@ class SampledFinder(Finder):
     def on_the_whole(
         self, local: SampledModel, v: Vector, reason: str, rng: np.random.Generator, looks: int = 1
     ) -> Finding:
-        """FOUND if fresh samples show a curvature of at most -delta/2 along v, else UNDECIDED; one of so many looks."""
+        """FOUND if fresh samples show a curvature of at most -delta/2 along v, else UNDECIDED; one of `looks` looks."""
         seen = local.along(v, self.failure / (4 * looks), rng)
         if seen.upper > -self.delta / 2:
             reason = f"{reason}, but fresh samples along it say {seen}"
@@ -79,8 +80,9 @@ class ZONCFOnline(SampledFinder):
     name = "online"
 
     def search(self, local: SampledModel, rng: np.random.Generator) -> Finding:
-        if local.blur > self.delta / 4:
-            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {local.blur:.2g}")
+        error = local.product_error
+        if error > self.delta / 4:
+            return self.undecided(f"products are too inexact at delta={self.delta:.3g}: errors of {error:.2g}")
         variance, _ = local.hessian_spread(self.failure, rng)
         ell = self.ell or max(self._norm(local, rng), 2 * self.delta)
         weak = self.weak(ell, variance / local.d)
@@ -94,7 +96,7 @@ class ZONCFOnline(SampledFinder):
                 if finding.found:                                               # line 7
                     return finding
                 lowest = min(lowest, finding.curvature.upper)
-            elif local.truncation(local.f.draw(SAMPLING.glance, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
+            elif local.truncation(local.f.draw(SAMPLING.pilot, rng), v) > self.delta / 4:  # an inexact ⊥ shows nothing
                 if not local.shorten():
                     return self.undecided(f"products are too inexact at delta={self.delta:.3g}: truncation")
                 run = 0
@@ -105,15 +107,15 @@ class ZONCFOnline(SampledFinder):
         return ZONCFOnlineWeak(delta=self.delta, ell=ell, variance=variance, batch=self.batch)
 
     def _norm(self, local: SampledModel, rng: np.random.Generator) -> float:
-        """1.3 times what a short power iteration on one batch shows."""
-        batch = local.f.draw(16, rng)
+        """A multiple of what a short power iteration on one batch shows."""
+        batch = local.f.draw(ONLINE.batch, rng)
         q = rng.standard_normal(local.d)
         size = 0.0
-        for _ in range(12):
+        for _ in range(ONLINE.iterations):
             q /= np.linalg.norm(q)
             q = local.product(batch, q)
             size = float(np.linalg.norm(q))
-        return 1.3 * size
+        return ONLINE.norm_safety * size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +137,7 @@ class Minibatch(SampledFinder):
     def look_at_batch(
         self, local: SampledModel, rng: np.random.Generator
     ) -> tuple[Finding, LocalModel, float]:
-        """The finding, the neighbourhood of the batch it looked at, and how far that batch's Hessian can be off."""
+        """The finding, the local model of the batch it looked at, and how far that batch's Hessian can be off."""
         batch, error = self._batch(local, rng)
         below = self.delta - error
         # Deep enough on the batch to be below -delta/2 on the whole.

@@ -12,6 +12,7 @@ from ..derivatives.sampling import SampledModel
 from ..errors import InvalidSetting
 from ..oracle import Batch
 from ..tolerances import require_positive
+from .settings import ONLINE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class ZONCFOnlineWeak:
         noise = 0.0 if whole is not None else self.variance / b
         grow = self.C0 * math.log(100 * d)                                      # log(r / sigma)
         eta = min(1 / (2 * self.ell), self.delta / (noise * math.log(100 * d)) if noise else math.inf)   # line 1
-        T = math.ceil(1.2 * (grow + math.log(3 * math.sqrt(d))) / math.log1p(eta * self.delta))
+        T = math.ceil(ONLINE.steps * (grow + math.log(3 * math.sqrt(d))) / math.log1p(eta * self.delta))
         z = rng.standard_normal(d)
         z /= np.linalg.norm(z)                                                  # line 2
         log = 0.0

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .._array import Matrix
+from .settings import CHEBYSHEV
 
-PLAN = {1: 0.7, 2: 0.1, 3: 0.1, 6: 0.1}
+PLAN = dict(CHEBYSHEV.plan)
 """Numbers of starts that may be used, and the share of the failure probability each may spend (in all, one)."""
 
 MOST = max(PLAN)

@@ -1,7 +1,7 @@
 """The Lanczos process, and the inequality that it gives.
 
 After k steps on B = P'(H - shift)P from a random unit vector q, with Ritz values theta_j and recurrence norms beta_j,
-every eigenvector u of B of an eigenvalue at or below a level s satisfies, while all theta_j lie above s,
+every eigenvector u of B of an eigenvalue at or below a shift s satisfies, while all theta_j lie above s,
 
     |<u, q>|  <=  prod_j beta_j / (theta_j - s)  +  |<u, sum_j w_j g_j>|,       (T_k - s) w = e_1,
 
@@ -78,7 +78,7 @@ class LanczosProcess:
 
     @property
     def overflowed(self) -> bool:
-        """Whether the last product was too large for its square to be a number: f is another function there."""
+        """Whether the last product was too large for its square to be a number: f depends on the scale."""
         return not math.isfinite(self.beta[-1])
 
     @property
@@ -110,35 +110,35 @@ class LanczosProcess:
 
     # The inequality
 
-    def terms(self, level: float) -> tuple[float, float, Vector]:
+    def terms(self, shift: float) -> tuple[float, float, Vector]:
         """The two terms of the inequality (the second per unit of product error), and w."""
         theta, z = self.ritz()
-        if theta[0] <= level:
+        if theta[0] <= shift:
             return math.inf, math.inf, np.zeros(len(theta))
-        gap = theta - level
+        gap = theta - shift
         log = self._log - float(np.add.reduce(np.log(gap)))
         w = z.dot(z[0, :] / gap)
         return math.exp(min(log, 700.0)), float(np.add.reduce(np.abs(w))), w
 
     def contraction(self) -> float:
-        """The rate at which products lately shrank the first term at level 0: the logarithm of the factor of one."""
+        """The rate at which products lately shrank the first term at shift 0: the logarithm of the factor of one."""
         pivot, gains = math.inf, []
         for alpha, before, beta in zip(self.alpha, [0.0, *self.beta], self.beta, strict=False):
             pivot = alpha - before**2 / pivot  # of T_k: the term is the product of beta / pivot
             gains.append(math.log(pivot / max(beta, 1e-300)))
         return sum(gains[len(gains) // 2 :]) / (len(gains) - len(gains) // 2)
 
-    def bound(self, level: float, error: float) -> float:
+    def bound(self, shift: float, error: float) -> float:
         """The right side of the inequality, with this error of the one product that all of them jointly make."""
-        first, _, w = self.terms(level)
+        first, _, w = self.terms(shift)
         return first + norm2(w) * error + self.lost(w) if first < math.inf else math.inf
 
     def lost(self, w: Vector) -> float:
         """What reorthogonalisation took, as far as it enters the inequality."""
         return float(np.abs(w).dot(self.removed))
 
-    def level(self, error: float, threshold: float) -> float:
-        """The highest level at which the bound stays below the threshold: a lower bound on the spectrum of B."""
+    def certified_shift(self, error: float, threshold: float) -> float:
+        """The highest shift at which the bound stays below the threshold: a lower bound on the spectrum of B."""
         if not error < math.inf:
             return -math.inf
         if len(self.alpha) == 1:
@@ -153,8 +153,8 @@ class LanczosProcess:
             if width > 1e9 * (abs(high) + error + 1e-300):
                 return -math.inf
 
-        def excess(level: float) -> float:
-            bound = self.bound(level, error)
+        def excess(shift: float) -> float:
+            bound = self.bound(shift, error)
             return math.log(max(bound / threshold, 1e-300)) if bound < math.inf else HIGHEST
 
         if excess(low) >= 0:  # not a number
@@ -162,9 +162,9 @@ class LanczosProcess:
         close = 1e-10 * (high - low)
         return max(float(brentq(excess, low, high, xtol=close)) - 2 * close, low)
 
-    def joint_product(self, level: float) -> tuple[Vector, Vector, float]:
-        """The unit vector whose product error enters the inequality at this level, its image by B, and |w|."""
-        w = self.terms(level)[2]
+    def joint_product(self, shift: float) -> tuple[Vector, Vector, float]:
+        """The unit vector whose product error enters the inequality at this shift, its image by B, and |w|."""
+        w = self.terms(shift)[2]
         length = norm2(w)
         images = np.stack([product.image for product in self.taken])
         return self.basis.T @ w / length, images.T @ w / length, length

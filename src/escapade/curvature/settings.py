@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._settings import number
-from ..derivatives.settings import HELD
+from ..derivatives.settings import HELD, LIMIT
 
 ABLATION = "benchmarks/ablation.py, seeds 9000 to 9099"
 
@@ -14,12 +14,12 @@ ABLATION = "benchmarks/ablation.py, seeds 9000 to 9099"
 class FinderSettings:
     """Numbers that finders share."""
 
-    softest: int = number(3, "directions", "so many of the softest directions are looked at on shorter steps", HELD)
+    softest: int = number(3, "directions", "the softest directions, which are looked at on shorter steps", HELD)
     candidate: float = number(
         0.75, "of delta", "a Ritz value below minus this is a direction worth confirming",
         "between 1/2, which FOUND needs, and 1, which a certificate excludes",
     )
-    attempts: int = number(7, "times", "orders and steps are changed at most so often", "3 orders, 2 steps")
+    attempts: int = number(7, "times", "orders and steps are changed at most so often", LIMIT)
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,12 @@ class LanczosSettings:
     )
     again: float = number(2.0, "factor", "a shift is measured again that so much larger errors would allow", HELD)
     extra: int = number(2, "products", "what may be spent on the curvature that \"minimum\" needs", HELD)
-    rate_known_after: int = number(10, "products", "the contraction rate of a start is known after so many", HELD)
-    too_long: float = number(
-        4.0, "noise errors", "products of larger error than that have too long steps", HELD
-    )
-    shortest_along: float = number(1 / 64, "of the step", "forward products step at least so far", HELD)
+    rate_known_after: int = number(10, "products", "the contraction rate of a start is known after this number", HELD)
     flattest: float = number(1e-3, "of the norm of P", "no direction is shrunk by P more than this", HELD)
     scaled: float = number(4.0, "factor", "curvatures along coordinates that differ by less are as good as equal", HELD)
+    close: float = number(
+        0.95, "of the threshold", "a first term below this is small enough: the rest may be error of products", HELD
+    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,32 @@ class NewtonSettings:
         1 / 8, "of |g|", "the gradient after a Newton step may be this much of it",
         "an inflection x^3 leaves 1/4; Kantorovich needs rho |g| / lambda^2 < 1/2, which leaves less than 1/4",
     )
-    iterations: int = number(20, "products", "conjugate gradients take at most so many", HELD)
+    iterations: int = number(20, "products", "conjugate gradients take at most this number", LIMIT)
+    residual: tuple[float, float] = number(
+        (1e-4, 1e-2), "of |g|^2", "conjugate gradients end below the first; above the second there is no Newton step",
+        "a tenth of g, less than the eighth that is asked for; aimed at a hundredth",
+    )
+
+
+@dataclass(frozen=True)
+class ChebyshevSettings:
+    """Algorithm 3 with certificates."""
+
+    plan: tuple[tuple[int, float], ...] = number(
+        ((1, 0.7), (2, 0.1), (3, 0.1), (6, 0.1)), "shares by number of starts",
+        "how the failure probability is divided; in all, one", HELD,
+    )
+    excess: float = number(1.001, "ell", "a longer product refutes ell", "errors of products are smaller")
+
+
+@dataclass(frozen=True)
+class OnlineSettings:
+    """Algorithms 1 and 2 with estimated constants."""
+
+    norm_safety: float = number(1.3, "factor", "the norm of the Hessian, of what the power iteration shows", HELD)
+    iterations: int = number(12, "products", "of this power iteration", HELD)
+    batch: int = number(16, "samples", "on which it runs", HELD)
+    steps: float = number(1.2, "factor", "steps of a run, of those that growth from r to sigma takes", HELD)
 
 
 FINDER = FinderSettings()
@@ -97,3 +121,5 @@ LANCZOS = LanczosSettings()
 DENSE = DenseSettings()
 CHOICE = ChoiceSettings()
 NEWTON = NewtonSettings()
+CHEBYSHEV = ChebyshevSettings()
+ONLINE = OnlineSettings()

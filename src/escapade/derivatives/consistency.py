@@ -67,7 +67,7 @@ class OddParts:
         unequal = np.abs(residuals[:n]) - ratios[:n] ** 2 * np.max(np.abs(third))
         left = np.append(unequal, np.abs(residuals[n:] - ratios[n:] ** 3 * third))
         off = (left - 4 * noise.norm(1)) / (ratios * self.mean_steps) - 2 * ratios**2 * truncation
-        return CONSISTENCY.gradient_safety * max(float(np.max(off)) - known, 0.0)
+        return CONSISTENCY.safety * max(float(np.max(off)) - known, 0.0)
 
     @cached_property
     def mean_steps(self) -> Vector:
@@ -115,7 +115,7 @@ def check_scales(
     short = steps_.short_part(
         stencil.x, stencil.unit, np.sqrt(squares), value_error, curvtol, stencil.resolution
     )
-    ratios = rng.uniform(0.8, 1.2, len(squares)) * short
+    ratios = rng.uniform(1 - CONSISTENCY.spread, 1 + CONSISTENCY.spread, len(squares)) * short
     unequal = rng.uniform(-1, 1, (CONSISTENCY.unequal, d)) * steps
     few, half, values, scale = _values(stencil, signs, groups, lengths, ratios, ratios[:1] * unequal)
     n = len(unequal)
@@ -129,7 +129,7 @@ def check_scales(
     odd = OddParts(
         np.concatenate([unequal, signs]), groups, lengths, parts, np.append(few[0] - few[1], a - b) / 2, (c - e) / 2
     )
-    allowed = 4 * value_error + CONSISTENCY.gradient_errors * parts * g.error * odd.mean_steps
+    allowed = 4 * value_error + parts * g.error * odd.mean_steps
     if np.any(np.abs(odd.residuals(g.value)) > allowed + odd.explained(odd.third_order(g.value))):
         return ScaleCheck(False, hessian_jump=jump)
     short_even, long_even = (a + b - 2 * stencil.f0) / ratios**2, c + e - 2 * stencil.f0
@@ -175,11 +175,11 @@ def _values(
 def _even_tolerance(even: Vector, squares: Vector, own: Vector, value_error: float, curvtol: float) -> Vector:
     """By how much the even part of f may fail to scale with the square of the length, noise apart."""
     # Where noise leaves no room, truncation cannot be cut.
-    room = 256 * value_error <= 1e-3 * curvtol * squares
-    share = np.where(room, np.asarray(CONSISTENCY.even_share)[:, None], CONSISTENCY.even_noisy)
+    room = 256 * value_error <= STEPS.noise_share * curvtol * squares
+    share = np.where(room, np.asarray(CONSISTENCY.even_share)[:, None], CONSISTENCY.subscale)
     tolerance: Vector = share[0] * np.abs(even) + share[1] * curvtol * squares
     n = CONSISTENCY.signs
-    tolerance[n:] = CONSISTENCY.group_share * (np.abs(even[n:]) + own)
+    tolerance[n:] = CONSISTENCY.share * (np.abs(even[n:]) + own)
     return tolerance
 
 
@@ -265,7 +265,7 @@ def _check_one(
     value_error = noise.norm(1)
     length = factor * float(np.sqrt(len(v))) / norm2(v / stencil.steps)
     part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol, stencil.resolution))
-    t = length * np.array([min(part, 0.7 * CONSISTENCY.shortened), CONSISTENCY.shortened, 1.0, 2.0])
+    t = length * np.array([min(part, CONSISTENCY.second * CONSISTENCY.shortened), CONSISTENCY.shortened, 1.0, 2.0])
     values, scale = stencil.retaken(np.outer((*t, *-t), v), np.zeros(8, dtype=np.int64), 1, "check")
     t, length, (up, down) = scale * t, float(scale[0]) * length, values.reshape(2, 4)
     *short, long, longer = (up + down - 2 * stencil.f0) / t**2
@@ -273,11 +273,25 @@ def _check_one(
     jump = float(hessian_discontinuity(t[1:] / length, up[1:] - down[1:], noise)) / length**2
     seen = (4 * long - longer) / 3 if order == 4 else long
     moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
-    blur = 8 * value_error / t[:2] ** 2
-    tolerance = CONSISTENCY.along_share * (abs(seen) + curvtol) + moved
-    same = bool(np.all(np.abs(short - seen) <= tolerance + blur))
+    noise_error = 8 * value_error / t[:2] ** 2
+    tolerance = CONSISTENCY.share * (abs(seen) + curvtol) + moved
+    same = bool(np.all(np.abs(short - seen) <= tolerance + noise_error))
     truncation = STEPS.truncation_safety * abs(short[0] - short[1])
-    return AlongCheck(same, third, float(np.min(short + blur)) + truncation, jump)
+    return AlongCheck(same, third, float(np.min(short + noise_error)) + truncation, jump)
+
+
+def least_curvature_along(stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector) -> float:
+    """What the second difference along the unit vector v on a much shorter step, as short as noise lets the tolerance
+    show, says that the curvature is at least: a direction down at the usual steps may be none at x.
+
+    Queries: 2
+    """
+    value_error = noise.norm(1)
+    length = float(np.sqrt(len(v))) / norm2(v / stencil.steps)
+    part = float(steps_.short_part(stencil.x, stencil.unit, length, value_error, curvtol, stencil.resolution))
+    t = length * min(part, CONSISTENCY.second * CONSISTENCY.shortened)
+    (up, down), (scale,) = stencil.retaken(np.outer((t, -t), v), np.zeros(2, dtype=np.int64), 1, "check")
+    return float((up + down - 2 * stencil.f0 - 4 * value_error) / (scale * t) ** 2)
 
 
 def locally_constant(stencil: CoordinateStencil, rng: np.random.Generator) -> tuple[bool, Vector]:
@@ -304,6 +318,6 @@ def diagonal_jump(stencil: CoordinateStencil, clear: NDArray[np.bool_], before: 
     if stencil.symmetric:  # symmetric differences show none
         return 0.0
     change = stencil.second_changes
-    jumps = (change / stencil.steps**2)[clear & (change > 0.5 * before)]
-    return (stencil.far + 1) / 3 * float(np.sum(jumps))  # they may be parts of one
+    changes = (change / stencil.steps**2)[clear & (change > 0.5 * before)]
+    return (stencil.far + 1) / 3 * float(np.sum(changes))  # they may be parts of one
 

@@ -15,7 +15,7 @@ from ..errors import BudgetExhausted, NonFiniteValue
 from ..interval import Estimate, Interval
 from . import steps as steps_
 from .noise import Noise
-from .settings import GRADIENT, PRODUCTS, STEPS
+from .settings import CONSISTENCY, GRADIENT, NOISE, PRODUCTS, STEPS
 from .stencil import CoordinateStencil
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def gradient(
 ) -> Estimate[Vector]:
     """The gradient, less what third differences show of its truncation, and a bound on the norm of its error.
 
-    What shorter steps along random vectors show beyond that bound is added to it. Where truncation is above the noise,
-    and in the way of telling whether the gradient is within the tolerance, rows are taken again on steps that balance
-    them, variable by variable.
+    What shorter steps along random vectors show beyond that bound is added to it. Where truncation dominates the noise,
+    and it is not clear whether the gradient is within the tolerance, rows are taken again on steps that balance them,
+    variable by variable.
 
     Queries: 0, or 3*d the first time shorter rows are needed, three times at most, and once more if they contradict
     """
@@ -55,20 +55,20 @@ def gradient(
     else:
         truncation = rule.rho * h**2 / 6
     # The weights of the values in g: 1.5 and 1.9 are the roots of the sums of their squares, times sqrt(2).
-    blur = (1.5 if stencil.symmetric else 1.9) * noise.norm(stencil.d) / math.sqrt(stencil.d) / h
-    truncated, noisy = norm2(truncation), norm2(blur)
+    noise_error = (1.5 if stencil.symmetric else 1.9) * noise.norm(stencil.d) / math.sqrt(stencil.d) / h
+    truncated, noisy = norm2(truncation), norm2(noise_error)
     total = truncated + noisy + _excess(shorter, g, noisy, truncated, noise)
     first = Estimate(g, total)
     decided = abs(norm2(g) - rule.gtol) > total
-    if refinements == 0 or truncated <= GRADIENT.excess_truncation * noisy or decided:
+    if refinements == 0 or truncated <= NOISE.significant * noisy or decided:
         return first
-    finer = stencil.on_steps(steps_.balanced(stencil.shortest, h, truncation, blur))
+    finer = stencil.on_steps(steps_.balanced(stencil.shortest, h, truncation, noise_error))
     try:
         second = gradient(finer.complete(), noise, rule, refinements=refinements - 1)
     except BudgetExhausted:  # what is known will have to do
         return first
     off = norm2(second.value - g)
-    if off > GRADIENT.contradiction * total and not _holds_closer(stencil, noise, rule, second):
+    if off > NOISE.significant * total and not _holds_closer(stencil, noise, rule, second):
         return Estimate(g, total + off)
     return Estimate(second.value, second.error + _excess(shorter, second.value, second.error, truncated, noise))
 
@@ -90,7 +90,7 @@ def _holds_closer(stencil: CoordinateStencil, noise: Noise, rule: GradientRule, 
     except BudgetExhausted:
         return False
     changes = bool(np.any(closer.row(1.0) != stencil.f0))
-    return changes and norm2(again.value - g.value) <= GRADIENT.contradiction * (g.error + again.error)
+    return changes and norm2(again.value - g.value) <= NOISE.significant * (g.error + again.error)
 
 
 def _beyond_scale(stencil: CoordinateStencil, noise: Noise, rule: GradientRule) -> Vector | float:
@@ -100,7 +100,7 @@ def _beyond_scale(stencil: CoordinateStencil, noise: Noise, rule: GradientRule) 
         return 0.0
     h, change = stencil.steps, stencil.second_changes
     size = np.abs(stencil.second_differences()) + rule.curvtol * h**2
-    much = (change > GRADIENT.beyond_scale * size + 8 * noise.level) & (h >= STEPS.longest)
+    much = (change > CONSISTENCY.subscale * size + 8 * noise.level) & (h >= STEPS.longest)
     return np.where(much, change, 0.0) / h
 
 
@@ -126,7 +126,7 @@ def third_derivative_along(stencil: CoordinateStencil, v: Vector) -> float:
 
     Queries: 4
     """
-    h = STEPS.third * float(np.median(stencil.steps))
+    h = PRODUCTS.longest * float(np.median(stencil.steps))
     ends = np.outer((h, -h, 2 * h, -2 * h), v)
     (a, b, c, e), (part,) = stencil.retaken(ends, np.zeros(4, dtype=np.int64), 1, "check")
     return abs(float((c - e) / 2 - (a - b))) / (float(part) * h) ** 3
@@ -140,27 +140,27 @@ class CurvatureAlong:
     raw: tuple[Estimate[float], ...] = ()
     """Second differences on ever shorter steps, each half the last, with bounds on their noise; not extrapolated."""
 
-    def at_most(self, level: float) -> bool:
+    def at_most(self, threshold: float) -> bool:
         """Whether two successive second differences, and not their extrapolation alone, show a curvature of at most
-        `level` < 0: both below zero by more than noise, and the shorter one below `level` by more than its own change.
+        `threshold` < 0: both below zero by more than noise, and the shorter one below it by more than its own change.
 
         Extrapolation across an edge of f makes a negative number of two that are not.
         """
         return any(
             max(long.value + long.error, short.value + short.error) < 0
-            and short.value + abs(long.value - short.value) + short.error <= level
+            and short.value + abs(long.value - short.value) + short.error <= threshold
             for long, short in pairwise(self.raw)
         )
 
 
 def curvature_along(
-    stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector, level: float = -math.inf
+    stencil: CoordinateStencil, noise: Noise, curvtol: float, v: Vector, threshold: float = -math.inf
 ) -> CurvatureAlong:
     """The curvature along the unit vector v, from second differences at two steps or more.
 
     The steps are not those of any product, they shrink while truncation exceeds the noise, and the interval holds both.
-    Used to confirm every direction before anyone acts on it: where extrapolation shows a curvature of at most `level`,
-    they shrink until second differences themselves do, or noise hides their change.
+    Used to confirm every direction before anyone acts on it: where extrapolation shows a curvature of at most
+    `threshold`, they shrink until second differences themselves do, or noise hides their change.
 
     Queries: 4, and 2 more for each time the step is cut
     """
@@ -170,34 +170,34 @@ def curvature_along(
     raw: list[Estimate[float]] = []
     extrapolated: list[float] = []
     lost = 0
-    for _ in range(STEPS.confirm_halvings):
+    for _ in range(STEPS.attempts):
         try:
             pair = stencil.along(v, (h, -h), "curvature")
         except NonFiniteValue:  # here and there, perhaps; or f ends
             raw, extrapolated, lost = [], [], lost + 1
             h *= STEPS.nearby if lost <= STEPS.nearby_tries else 0.125
             continue
-        blur = value_error / h**2
-        raw.append(Estimate((float(pair.sum()) - 2 * stencil.f0) / h**2, blur))
+        noise_error = value_error / h**2
+        raw.append(Estimate((float(pair.sum()) - 2 * stencil.f0) / h**2, noise_error))
         if len(raw) > 1:
             long, short = raw[-2].value, raw[-1].value
             extrapolated.append((4 * short - long) / 3)
             moved = abs(short - long)
-            best = _better(best, Estimate(short, STEPS.truncation_safety * moved + blur))
+            best = _better(best, Estimate(short, STEPS.truncation_safety * moved + noise_error))
             if len(extrapolated) > 1:  # noise of an extrapolation: (4 + 1) / 3 times that of a second difference
                 moved = abs(extrapolated[-1] - extrapolated[-2])
-                best = _better(best, Estimate(extrapolated[-1], STEPS.truncation_safety * moved + 1.7 * blur))
-            known = moved <= blur or best.error <= STEPS.confirm_exact * max(curvtol, abs(best.value))
-            if known and not _may_show(raw, best, level):
+                best = _better(best, Estimate(extrapolated[-1], STEPS.truncation_safety * moved + 1.7 * noise_error))
+            known = moved <= noise_error or best.error <= STEPS.confirm_exact * max(curvtol, abs(best.value))
+            if known and not _may_show(raw, best, threshold):
                 break
         h /= 2
     return CurvatureAlong(Interval(best.value - best.error, best.value + best.error), tuple(raw))
 
 
-def _may_show(raw: list[Estimate[float]], best: Estimate[float], level: float) -> bool:
-    """Whether shorter second differences may yet show the level that their extrapolation shows."""
+def _may_show(raw: list[Estimate[float]], best: Estimate[float], threshold: float) -> bool:
+    """Whether shorter second differences may yet show the threshold that their extrapolation shows."""
     seen = CurvatureAlong(Interval(best.value - best.error, best.value + best.error), tuple(raw[-2:]))
-    if level >= 0 or seen.interval.upper > level or seen.at_most(level):
+    if threshold >= 0 or seen.interval.upper > threshold or seen.at_most(threshold):
         return False
     return bool(abs(raw[-2].value - raw[-1].value) > raw[-1].error)
 

@@ -161,7 +161,7 @@ def _structure(
     own = eps * size + noise
     bursts = np.zeros(len(residual), dtype=np.bool_)
     if inner * part[-1] ** 2 > LADDER.clear * own[-1]:  # f explodes there: not a length that matters
-        bursts = ((change > LADDER.burst * inner * part**2) & (change > 100 * max(abs(f0), inner)))[:-1]
+        bursts = ((change > LADDER.burst[0] * inner * part**2) & (change > LADDER.burst[1] * max(abs(f0), inner)))[:-1]
     flagged = np.zeros(len(residual), dtype=np.bool_)
     inside = np.abs(even).max(axis=0)
     for k in range(len(fall)):
@@ -170,10 +170,10 @@ def _structure(
         stops = fall[k] < (LADDER.plateau if k >= 1 else LADDER.first)
         if stops and clear[k + 1] and matters[k + 1]:  # over two ratios
             flagged[k : k + 2] = True
-        leaps = fall[k] > LADDER.leap and clear[k] and matters[k]
-        if leaps and k >= 1 and fall[k - 1] < LADDER.plateau:  # out of nothing, and then level
+        sudden = fall[k] > LADDER.sudden and clear[k] and matters[k]
+        if sudden and k >= 1 and fall[k - 1] < LADDER.plateau:  # out of nothing, and then level
             flagged[k - 1 : k + 1] = True
         # No curvature at all within, some beyond: linear or constant pieces.
-        if leaps and q**2 * inside[k] > 1e4 * own[k + 1] and inside[k + 1] <= LADDER.clear * own[k + 1]:
+        if sudden and q**2 * inside[k] > LADDER.burst[0] * own[k + 1] and inside[k + 1] <= LADDER.clear * own[k + 1]:
             flagged[k] = True
     return flagged

@@ -128,12 +128,19 @@ class LocalModel:
         g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
         return replace(self, rule=rule, gradient=g)
 
-    def curvature_along(self, v: Vector, level: float = -math.inf) -> CurvatureAlong:
-        """The curvature along the unit vector v, and whether it is at most `level`.
+    def curvature_along(self, v: Vector, threshold: float = -math.inf) -> CurvatureAlong:
+        """The curvature along the unit vector v, and whether it is at most `threshold`.
 
         Queries: 4, and 2 more for each time the step is cut
         """
-        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, level)
+        return estimates.curvature_along(self.stencil, self.noise, self.curvtol, v, threshold)
+
+    def least_curvature_along(self, v: Vector) -> float:
+        """A lower bound on the curvature along the unit vector v, as far as a much shorter step shows one.
+
+        Queries: 2
+        """
+        return consistency.least_curvature_along(self.stencil, self.noise, self.curvtol, v)
 
     def third_derivative_along(self, v: Vector) -> float:
         """The size of the third derivative along the unit vector v.
@@ -197,20 +204,20 @@ def measure(
     f0 = look.value(x)
     evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise, resolution=resolution)
     start = CoordinateStencil(f, x, unit, f0, np.ones(x.shape[0]), resolution=resolution)
-    fitted = _fit_to_noise(start, evidence, given(noise), curvtol, rng, trust_table=noise == "auto")
-    stencil, jump = _fit_to_scale(fitted.stencil, fitted.noise, curvtol)
+    adapted = _fit_to_noise(start, evidence, given(noise), curvtol, rng, trust_table=noise == "auto")
+    stencil, jump = _fit_to_scale(adapted.stencil, adapted.noise, curvtol)
     rule = GradientRule(curvtol, gtol, rho)
-    found = _fit_to_shorter(stencil, fitted.noise, rule, rng)
-    if found.report.rough and isinstance(fitted.lost, MissingValue):  # the steps were cut to nothing
-        raise fitted.lost
+    found = _fit_to_shorter(stencil, adapted.noise, rule, rng)
+    if found.report.rough and isinstance(adapted.lost, MissingValue):  # the steps were cut to nothing
+        raise adapted.lost
     report = replace(
-        found.report, constant=fitted.constant, hessian_jump=max(jump, found.report.hessian_jump)
+        found.report, constant=adapted.constant, hessian_jump=max(jump, found.report.hessian_jump)
     )
     return replace(found, report=report, began=began)
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _Adapted:
     """A stencil whose steps fit the noise, the noise, whether f is constant over it, and the last point where f was not
     finite."""
 
@@ -228,7 +235,7 @@ def _fit_to_noise(
     rng: np.random.Generator,
     *,
     trust_table: bool,
-) -> _Fitted:
+) -> _Adapted:
     """Steps that fit the noise, and a noise that fits the values seen on them.
 
     Where nothing at all changes over the steps they are lengthened; where f is not finite over them they are cut.
@@ -238,8 +245,8 @@ def _fit_to_noise(
     stretch, together, lost = np.ones(d), np.zeros(0), None
     least = start.resolution
     most = np.maximum(steps_.power_of_two(steps_.longest(x, unit)), least)
-    for attempt in range(STEPS.rounds):
-        last = attempt == STEPS.rounds - 1
+    for attempt in range(STEPS.attempts):
+        last = attempt == STEPS.attempts - 1
         fitting = steps_.curvature_steps(x, unit, noise.level, curvtol) / unit
         symmetric = steps_.against_noise(noise.level, curvtol) > epsilon(x) ** 0.25
         far = 2.0 if symmetric else 2.0 + int(rng.integers(STEPS.furthest + 1)) / 1024
@@ -264,7 +271,7 @@ def _fit_to_noise(
         if constant and isinstance(lost, MissingValue):  # the steps were cut to nothing
             raise lost
         if constant and np.any(stencil.steps < most):
-            stretch *= STEPS.lengthen
+            stretch *= STEPS.cut**2
             continue
         before, seen = noise, np.concatenate([together, stencil.known])
         noise = evidence.noise(
@@ -274,7 +281,7 @@ def _fit_to_noise(
         if noise.level <= 16 * before.level:
             break
         stretch = np.minimum(stretch, 1.0)
-    return _Fitted(stencil, noise, constant, lost)
+    return _Adapted(stencil, noise, constant, lost)
 
 
 def _wild(stencil: CoordinateStencil) -> Any:
@@ -310,7 +317,7 @@ def _disagreement(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
     """The size of second differences, whether they change clearly at another step, and by how much."""
     size = np.abs(stencil.second_differences()) + curvtol * stencil.steps**2
     change = stencil.second_changes
-    return size, change > STEPS.disagreement * size + 8 * noise.level, change
+    return size, change > CONSISTENCY.share * size + 8 * noise.level, change
 
 
 def _fit_to_shorter(

@@ -100,14 +100,15 @@ def _divisor(gaps: Vector, floor: float) -> float | None:
         return None
     for part in (1, 2, 4):  # the spacing of floats halves where a power of two is crossed
         count = part * gaps / np.min(gaps)
-        count = count[count < 1e4]
-        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= 0.01):  # a few may be whole by chance
+        count = count[count < NOISE.multiples]
+        # A few may be whole by chance.
+        if len(count) > NOISE.told and np.all(np.abs(count - np.round(count)) <= NOISE.whole):
             return float(np.min(gaps))
     return None
 
 
 def table_estimate(values: Vector) -> float | None:
-    """The noise level of equally spaced values, from their difference table; None if it does not settle.
+    """The noise level of equally spaced values, from their difference table; None if its orders do not agree.
 
     The k-th differences of a smooth function die out with k while those of noise grow at a known rate, so the
     first orders that agree with one another, and change sign, show the noise (Moré & Wild, 2011).
@@ -179,13 +180,13 @@ class NoiseEvidence:
         """Ask for them, unless the noise is given as a number, or as what a ladder of lengths showed; no closer
         together than a resolution.
 
-        Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None
+        Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows more than rounding
         """
         if given(noise) is not None:
             return cls(np.array([f0]), np.zeros(0))
         part = max(1.0, resolution / spacing(x))
         first = cls(table(f, x, unit, f0, rng, part), np.zeros(0))
-        if noise == "auto" or part > 1.0 or first.noise(x, unit, f.precision).source != "estimated":
+        if noise == "auto" or part > 1.0 or not first._more_than_rounding(x, unit, f.precision):
             return first
         found = first
         for part in NOISE.close:
@@ -218,13 +219,27 @@ class NoiseEvidence:
         if unit_of_f:
             return Noise(unit_of_f, "rounding", unit_of_f)
         level = table_estimate(self.table) or 0.0
-        clear = floor if trust_table else NOISE.bar * floor
-        if NOISE.safety * level <= clear:  # of terms that cancel, perhaps: f rounds as they do, unless its points did
-            own = level > NOISE.bar * rounding_of_x(x, unit, self.table)
-            return Noise(max(floor, NOISE.rounding_bound * level) if own else floor, "rounding")
+        clear = floor if trust_table else NOISE.significant * floor
+        if NOISE.safety * level <= clear:
+            return Noise(max(floor, self._rounding_of_terms(level, x, unit)), "rounding")
         if self._is_structure(level, x, unit, precision):
             return Noise(floor, "rounding")
         return Noise(NOISE.safety * level, "estimated")
+
+    def _more_than_rounding(self, x: Array, unit: Vector, precision: float) -> bool:
+        """Whether the table shows more than the rounding of f, though not, perhaps, that of larger terms in it."""
+        level = table_estimate(self.table) or 0.0
+        floor = rounding(x, float(np.max(np.abs(self.table))), precision)
+        own = level > NOISE.significant * rounding_of_x(x, unit, self.table)
+        return own and NOISE.rounding_bound * level > floor
+
+    def _rounding_of_terms(self, level: float, x: Array, unit: Vector) -> float:
+        """A bound on the rounding of terms that cancel in f, where values much closer together show it too: what fades
+        there is structure of f, and what the rounding of points explains is none of f."""
+        seen = table_estimate(self.close) if len(np.unique(self.close)) > NOISE.alike else None
+        if seen is None or level <= NOISE.significant * rounding_of_x(x, unit, self.table):
+            return 0.0
+        return NOISE.rounding_bound * min(level, seen)
 
     def _is_structure(self, level: float, x: Array, unit: Vector, precision: float) -> bool:
         """Whether the close values vary as smoothly as rounding lets them: what seemed noise is structure of f."""
@@ -234,7 +249,7 @@ class NoiseEvidence:
         floor = rounding(x, float(np.max(np.abs(self.close))), precision)
         floor += rounding_of_x(x, unit, self.close, self.close_part)
         # Rounding falls with the square of the distance at most, where f does.
-        return seen is None or NOISE.safety * seen <= max(NOISE.bar * floor, self.close_part**3 * level)
+        return seen is None or NOISE.safety * seen <= max(NOISE.significant * floor, self.close_part**3 * level)
 
     def _unit_of_values(self, seen: Vector, floor: float, eps: float, longest: float) -> float:
         """The unit in which f is given, if that is well above its rounding; else 0.
@@ -252,8 +267,8 @@ class NoiseEvidence:
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
         # Rounding explains a flat table if even a parabola through the rows would not show in it.
-        shown = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
-        return float(np.min(change)) if len(change) and np.max(change) * min(shown, 1.0) > clear else 0.0
+        visible = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
+        return float(np.min(change)) if len(change) and np.max(change) * min(visible, 1.0) > clear else 0.0
 
 
 def is_number(noise: Noise | float | str | None) -> bool:

@@ -11,7 +11,7 @@ from .._array import Vector, norm2
 
 
 class Preconditioner(Protocol):
-    """A matrix P. `norm` is a bound on its norm: then H - s >= level / norm^2 where P'(H - s)P >= level >= 0."""
+    """A matrix P. `norm` is a bound on its norm: then H - s >= t / norm^2 where P'(H - s)P >= t >= 0."""
 
     @property
     def norm(self) -> float: ...
@@ -63,8 +63,21 @@ class DiagonalPreconditioner:
         return float(np.max(diagonal * self.scale**2))
 
 
+class _Unscaled:
+    """What is assumed of a P of norm one about which nothing else is known."""
+
+    def weighted_norm(self, weights: Vector) -> float:
+        return norm2(weights)
+
+    def typical(self, steps: Vector) -> float:
+        return float(np.median(steps))
+
+    def largest_curvature(self, diagonal: Vector) -> float:
+        return float(np.max(diagonal))
+
+
 @dataclass(frozen=True)
-class MatrixPreconditioner:
+class MatrixPreconditioner(_Unscaled):
     """Any P of norm at most one: a matrix, or what stands for one, with `@` and `.T`."""
 
     matrix: Any
@@ -77,18 +90,9 @@ class MatrixPreconditioner:
     def T(self) -> Any:
         return self.matrix.T
 
-    def weighted_norm(self, weights: Vector) -> float:
-        return norm2(weights)
-
-    def typical(self, steps: Vector) -> float:
-        return float(np.median(steps))
-
-    def largest_curvature(self, diagonal: Vector) -> float:
-        return float(np.max(diagonal))
-
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(_Unscaled):
     """P = 1."""
 
     norm: float = 1.0
@@ -99,15 +103,6 @@ class Identity:
     @property
     def T(self) -> Identity:
         return self
-
-    def weighted_norm(self, weights: Vector) -> float:
-        return norm2(weights)
-
-    def typical(self, steps: Vector) -> float:
-        return float(np.median(steps))
-
-    def largest_curvature(self, diagonal: Vector) -> float:
-        return float(np.max(diagonal))
 
 
 IDENTITY = Identity()

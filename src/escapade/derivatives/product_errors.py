@@ -14,7 +14,7 @@ from scipy.special import gammaincinv
 
 from .._array import Vector, norm2
 from .products import HessianProducts
-from .settings import PRODUCTS, STEPS
+from .settings import CONSISTENCY, PRODUCTS, STEPS
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ProductError:
     third: float = 0.0
     """The largest third derivative seen."""
     scale_dependent: bool = False
-    """Whether f is another function within the steps of the products: longer ones would only miss it."""
+    """Whether f depends on the scale within the steps of the products: longer ones would only miss it."""
 
 
 def many_variables(d: int) -> bool:
@@ -113,17 +113,17 @@ def depends_on_scale(
     products: HessianProducts, q: Vector, image: Vector, delta: float, rng: np.random.Generator, known: float = 0.0
 ) -> bool:
     """Whether the product with q is wrong by more than a part of delta, and than is known, on much shorter steps of a
-    random length, as far as a few random directions tell: f is another function within the steps.
+    random length, as far as a few random directions tell: f depends on the scale within the steps.
 
     Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
     """
     along, across = short_steps(products, q, delta / 16, rng)
     if across >= 0.5:
         return False
-    few = PRODUCTS.few_components if many_variables(products.local.d) else PRODUCTS.few_components // 2
+    few = CONSISTENCY.signs if many_variables(products.local.d) else CONSISTENCY.signs // 2
     directions = rng.standard_normal((few, len(q)))
     size = norm2(components(products, q, image, directions, along, across)) / math.sqrt(few)
-    return not size <= max(PRODUCTS.hidden_share * delta, known)
+    return not size <= max(CONSISTENCY.subscale * delta, known)
 
 
 def measured(

@@ -38,7 +38,7 @@ class SampledModel:
     steps: Vector
     reach: float
     level: float
-    blur: float = 0.0
+    product_error: float = 0.0
     """A bound, as far as was measured, on the error of a product by truncation and rounding."""
 
     @classmethod
@@ -57,7 +57,7 @@ class SampledModel:
         Queries: 32, and (8*d + 6) * 32 once and for each time the steps are cut
         """
         unit = as_scale(x_scale, x)
-        pilot = f.draw(SAMPLING.glance, rng)
+        pilot = f.draw(SAMPLING.pilot, rng)
         f0 = f.tagged("check").on(pilot).value(x)
         level = rounding(x, abs(f0), f.precision)
         if is_number(noise):
@@ -68,7 +68,7 @@ class SampledModel:
         q /= np.linalg.norm(q)
         for _ in range(8):
             truncation, noise = local.truncation(pilot, q), 4 * local.rounding_of_products()
-            local.blur = truncation + noise
+            local.product_error = truncation + noise
             if truncation <= delta / 16 or not local.shorten():
                 break
         return local
@@ -126,8 +126,8 @@ class SampledModel:
         Queries: 3 per sample, and 192 to measure truncation
         """
         size, f = 4 * SAMPLING.groups, self.f
-        h = 1.4 * self.reach  # not the step of any product
-        pilot = f.draw(SAMPLING.glance, rng)
+        h = SAMPLING.apart * self.reach  # not the step of any product
+        pilot = f.draw(SAMPLING.pilot, rng)
         error = abs(self._second_difference(pilot, v, 2 * h) - self._second_difference(pilot, v, h))
         error += 8 * self.level / h**2
         for attempt in range(1, 20):
@@ -213,17 +213,17 @@ def sampled_gradient(
     sigma2 = SAMPLING.variance_safety * float(np.sum(np.var(spread, axis=0, ddof=1))) if len(pilot) > 1 else 0.0
     m = math.ceil(math.log(1 / failure) / math.log(1 / 0.67)) | 1
     size = max(len(pilot), math.ceil(min(128 * sigma2 / gtol**2, 2.0**31)))
-    blur = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
+    noise_error = level * float(np.linalg.norm(unit / h)) + epsilon(x) ** 0.5 * gtol
     if isinstance(f.samples, int) and (f.samples <= SAMPLING.whole or m * size >= f.samples):
         g = _gradient(f.on(f.everything()), x, h) * unit
         truncation = float(np.linalg.norm(_gradient(f.on(f.everything()), x, 2 * h) * unit - g))
-        norms, width = [float(np.linalg.norm(g))], truncation + blur
+        norms, width = [float(np.linalg.norm(g))], truncation + noise_error
     else:
         estimates = [_gradient(f.on(f.draw(size, rng)), x, h) * unit for _ in range(m)]
         norms = [float(np.linalg.norm(g)) for g in estimates]
         check = f.on(f.draw(size, rng))
         truncation = float(np.linalg.norm((_gradient(check, x, 2 * h) - _gradient(check, x, h)) * unit))
-        width = math.sqrt(8 * sigma2 / size) + truncation + blur
+        width = math.sqrt(8 * sigma2 / size) + truncation + noise_error
     middle = float(np.median(norms))
     return Interval(max(0.0, middle - width), middle + width)
 

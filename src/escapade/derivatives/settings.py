@@ -9,6 +9,7 @@ from .._settings import number
 STUDY = "a study of 1,712 points of CUTEst problems and 64 rough functions, not repeated here"
 HELD = "inherited; benchmarks/truth.py and tests/contract/test_deceptions.py hold with it"
 """Numbers of the first version, chosen by hand, that no study has chosen anew."""
+LIMIT = "a limit of work: where it is reached, what was found so far is used, or nothing is claimed"
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,7 @@ class StepSettings:
         "derived: 1/3 for a smooth f, 1 for a Lipschitz Hessian, 2.42 for one that is Hoelder of order 1/2",
     )
     cut: float = number(4.0, "factor", "steps that show too much truncation are divided by this", "16 times less h^2")
-    cuts: int = number(8, "times", "a coordinate's step is cut at most so often", "4^8 = 65,000")
-    disagreement: float = number(
-        0.05, "of the second difference", "a second difference that changes by more at another step is cut", HELD
-    )
+    cuts: int = number(8, "times", "a coordinate's step is cut at most so often", LIMIT)
     noise_room: float = number(
         0.003, "of the second difference", "a step is cut only while 64 noise levels stay below this", HELD
     )
@@ -47,8 +45,6 @@ class StepSettings:
         4, "times", "so many such steps are tried before f is taken to end there",
         "of 5% of points, a pair has lost one with a chance of 0.1, and four with one of 1e-4",
     )
-    lengthen: float = number(16.0, "factor", "steps over which f does not change at all are multiplied by this", HELD)
-    rounds: int = number(12, "times", "steps are fitted to noise and scale at most so often", HELD)
     wild: float = number(1e6, "of 1 + |f|", "a step over which f changes by more is no difference step", HELD)
     furthest: int = number(
         512, "1024ths of a step", "far rows lie at 2 + j/1024 steps, j random up to this: no function is made for that",
@@ -57,13 +53,11 @@ class StepSettings:
     confirm_noise: float = number(
         0.01, "of curvtol", "second differences along one direction start on steps with noise below this", HELD
     )
-    confirm_odd: float = number(
-        2.75, "factor", "the steps of confirmations: no power of two, so those of no other difference", HELD
-    )
-    confirm_longest: float = number(64.0, "factor", "how far such steps may exceed those of the coordinates", HELD)
-    confirm_halvings: int = number(12, "times", "such steps are halved at most so often", "from 64 to 1/64")
     confirm_exact: float = number(0.02, "of the curvature", "a curvature known to within this will do", HELD)
-    third: float = number(8.0, "factor", "third derivatives along a vector are taken over so many steps", HELD)
+    apart: float = number(
+        2.75, "factor", "the steps of a second look: no power of two, so those of no other difference", HELD
+    )
+    attempts: int = number(12, "times", "steps are changed at most so often in one search for them", LIMIT)
 
 
 @dataclass(frozen=True)
@@ -80,13 +74,12 @@ class NoiseSettings:
         "sqrt(9 / chi^2_9(0.05)) = 1.64, rounded",
     )
     clear: float = number(8.0, "rounding errors", "a change that is larger is none of rounding", HELD)
-    bar: float = number(4.0, "rounding errors", "noise below this is taken for rounding", HELD)
     rounding_bound: float = number(
         3.0, "standard deviations", "a bound on rounding errors of which a table shows the deviation",
         "sqrt(3) = 1.73 for one rounding; sums have longer tails",
     )
-    told: int = number(4, "differences", "so many multiples of the least one tell that values have a unit", HELD)
-    places: int = number(12, "digits", "values may have been printed with so many", "15 are a float64's own")
+    told: int = number(4, "differences", "multiples of the least one that tell that values have a unit", HELD)
+    places: int = number(12, "digits", "values may have been printed with up to this number", "15 are a float64's own")
     close: tuple[float, float] = number(
         (1e-3, 1 / 32), "of the spacing",
         "values this much closer show the same noise, not the same structure; the second where the first are all alike",
@@ -97,23 +90,18 @@ class NoiseSettings:
         4.0, "standard deviations", "the norm of k random errors is bounded by sqrt(k) + 4",
         "exceeded once in 30,000 times by a normal vector",
     )
+    significant: float = number(
+        4.0, "errors", "what exceeds its error by this is no error", "two values, each wrong by one, twice"
+    )
+    multiples: float = number(1e4, "units", "values of more tell no unit", HELD)
+    whole: float = number(0.01, "units", "how near to whole numbers these multiples are", HELD)
 
 
 @dataclass(frozen=True)
 class GradientSettings:
     """The gradient of a local model."""
 
-    excess_truncation: float = number(
-        4.0, "noise errors", "truncation that exceeds the noise by this is worth rows on shorter steps", HELD
-    )
-    refinements: int = number(3, "times", "the gradient is measured again on shorter steps at most so often", HELD)
-    contradiction: float = number(
-        4.0, "errors", "a finer gradient that differs by more must hold on steps eight times shorter still", HELD
-    )
-    beyond_scale: float = number(
-        0.25, "of the second difference",
-        "over the longest steps, a change by more when these are doubled says that f has a shorter scale", HELD,
-    )
+    refinements: int = number(3, "times", "the gradient is measured again on shorter steps at most so often", LIMIT)
 
 
 @dataclass(frozen=True)
@@ -131,25 +119,30 @@ class ConsistencySettings:
     smallest_change: float = number(
         160.0, "noise / curvtol", "the short steps leave the tolerance this visible beside noise", HELD
     )
-    rounding_room: int = number(2**20, "eps |x|", "the short steps are at least so long, for the rounding of x", HELD)
-    group: int = number(8, "coordinates", "so many coordinates of different curvatures are looked at together", HELD)
-    gradient_errors: float = number(
-        1.0, "errors", "an excess of the gradient's error beyond this means structure below the steps", HELD
-    )
-    gradient_safety: float = number(
-        3.0, "factor", "what short steps show beyond the error of a gradient is added to it so many times",
-        "an error of random sign shows as large as it is on average; contract/test_deceptions.py",
-    )
+    rounding_room: int = number(2**20, "eps |x|", "the short steps are at least so long",
+                                "2^20: the rounding of x is 1e-6 of them")
+    group: int = number(8, "coordinates", "coordinates of different curvatures that are looked at together", HELD)
     even_share: tuple[float, float] = number(
         (0.005, 0.1), "of the change, of curvtol", "the even part of f may fail to scale by this much", HELD
     )
-    even_noisy: float = number(0.25, "of both", "the same where noise leaves no room to cut steps", HELD)
-    group_share: float = number(0.05, "of the curvatures", "the same for groups of coordinates", HELD)
-    along_share: float = number(0.05, "of curvature and curvtol", "the same along one direction", HELD)
     jump_safety: float = number(
         2.0, "factor", "a jump of the Hessian may be larger than two random vectors show it", HELD
     )
-    cuts: int = number(5, "times", "all steps are cut by four at most so often", "4^5 = 1,024")
+    cuts: int = number(5, "times", "all steps are cut by four at most so often", LIMIT)
+    safety: float = number(
+        3.0, "factor", "what a few random directions show of an error or of third derivatives is multiplied by this",
+        "an error of random sign shows as large as it is on average; contract/test_deceptions.py",
+    )
+    share: float = number(
+        0.05, "of curvatures and curvtol", "second differences at two steps, along one direction, may differ by this",
+        HELD,
+    )
+    subscale: float = number(
+        0.25, "of second differences and curvtol",
+        "a larger change on shorter steps is structure below the steps, where noise leaves no room to cut them", HELD,
+    )
+    spread: float = number(0.2, "relative", "lengths are random by this much, so that no ripple fits them all", HELD)
+    second: float = number(0.7, "of the longest short step", "the next: a ripple may fit one", HELD)
 
 
 @dataclass(frozen=True)
@@ -160,21 +153,16 @@ class ProductSettings:
         8.0, "typical steps", "a product steps sqrt(d) typical steps along its vector, this many at most", HELD
     )
     components: int = number(
-        8, "directions", "the error of a product is seen along so many random directions", HELD
+        8, "directions", "the error of a product is seen along this number of random directions", HELD
     )
-    few_components: int = number(4, "directions", "those that tell whether f depends on the scale", HELD)
     many_variables: int = number(
         32, "variables", "from here on an error is seen along random directions, below by another whole product",
         "4 components: 32 queries against d + 1 or 2 d + 2",
     )
     closest: float = number(1 / 256, "of the steps", "the shortest steps on which errors are seen again", HELD)
     closer: float = number(1 / 8, "of the steps", "the longest of these", HELD)
-    hidden_share: float = number(
-        0.25, "of curvtol", "an error on shorter steps beyond this means that f depends on the scale", HELD
-    )
     another: float = number(
-        3.0, "factor", "an error so much larger on shorter steps than on far ones is no truncation: f is another there",
-        HELD,
+        3.0, "factor", "an error so much larger on shorter steps than on far ones: f depends on the scale", HELD,
     )
     worst: tuple[float, float, float] = number(
         (4.0, 4.0, 17 / 3), "d times roughness", "the same where errors are as wrong as they can be: row sums",
@@ -193,19 +181,25 @@ class SamplingSettings:
     rare: float = number(
         0.02, "of the samples", "a kind of sample that makes up this share is seen by a pilot, but for p", "log(2/p)/q"
     )
-    whole: int = number(2048, "samples", "a sum of at most so many is taken whole", HELD)
-    variance_safety: float = number(1.5, "factor", "a variance learnt from a pilot is multiplied by this", HELD)
-    glance: int = number(32, "samples", "the batch by which steps are judged", HELD)
+    whole: int = number(2048, "samples", "a sum of at most this number is taken whole", HELD)
+    variance_safety: float = number(1.5, "factor", "a variance estimated from a pilot is multiplied by this", HELD)
+    pilot: int = number(32, "samples", "the batch by which steps are judged", HELD)
     groups: int = number(16, "groups", "group means behind a confidence interval", "t_15 is near normal")
+    apart: float = number(1.4, "factor", "steps of confirmations are so much longer than those of products", "sqrt(2)")
 
 
 @dataclass(frozen=True)
 class SmoothnessSettings:
     """Where f is roughest near a point."""
 
-    lines: int = number(3, "lines", "lines through x that are looked at", HELD)
-    levels: int = number(9, "times", "the roughest spot is magnified so often", "3^9 = 20,000")
+    levels: int = number(9, "times", "the roughest spot is magnified so often", LIMIT)
     zoom: int = number(3, "factor", "how far it is magnified each time", HELD)
+    orders: tuple[float, float, float] = number(
+        (0.5, 1.6, 2.4), "powers of the step",
+        "third differences fall by less, and f jumps, the slope does, the curvature does: 0, 1, 2, 3 are expected",
+        "between these; 2 and 3 are told apart from five steps, 1 and 2 from three",
+    )
+    typical: float = number(0.05, "of the largest", "a median change that is larger is noise, not one jump", HELD)
 
 
 @dataclass(frozen=True)
@@ -226,8 +220,11 @@ class LadderSettings:
         0.7, "powers of the length", "the same at the longest length, where f may not be smooth", STUDY
     )
     kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
-    leap: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
-    burst: float = number(1e4, "of the parabola", "f explodes there: no length that matters", STUDY)
+    sudden: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
+    burst: tuple[float, float] = number(
+        (1e4, 100.0), "of the parabola and of the rounding, of |f|",
+        "what is larger came out of nothing: no length that matters, or pieces that are linear or constant", STUDY,
+    )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .._array import Array, epsilon, like, norm
 from .._random import spheres
 from ..oracle import Oracle, Stencil, points
 from .noise import rounding
-from .settings import SMOOTHNESS
+from .settings import LADDER, SMOOTHNESS
 
 Roughness = Literal["smooth", "curvature", "slope", "jump", "noise", "flat"]
 """What jumps: nothing, the second derivative, the first, f, f everywhere; or f does not change at all."""
@@ -30,19 +30,19 @@ def roughest(
 
     Queries: 27, and 9 for each of up to 9 magnifications
     """
-    rays = spheres(rng, x, SMOOTHNESS.lines) * like(unit, x)[None, :]
+    rays = spheres(rng, x, LADDER.lines) * like(unit, x)[None, :]
     grid = np.arange(-4.0, 5.0)
     h, centre = reach / 4, 0.0
-    lines = [_line(x, rays[k, :], h * grid) for k in range(SMOOTHNESS.lines)]
-    table = f(reduce(add, lines)).reshape(SMOOTHNESS.lines, -1)
+    lines = [_line(x, rays[k, :], h * grid) for k in range(LADDER.lines)]
+    table = f(reduce(add, lines)).reshape(LADDER.lines, -1)
     if np.ptp(table) == 0:
         return "flat", 0.0
     line = int(np.argmax(np.max(np.abs(np.diff(table, 3)), axis=1)))
     values, sizes, change = table[line], list[float](), np.zeros(1)
     for _ in range(SMOOTHNESS.levels):
         third, first = np.abs(np.diff(values, 3)), np.abs(np.diff(values))
-        blur = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
-        if third.max() <= 20 * (level + blur):
+        noise_error = rounding(x, float(np.max(np.abs(values)))) + epsilon(x) * norm(x) * float(first.max()) / h
+        if third.max() <= 20 * (level + noise_error):
             break
         sizes.append(float(third.max()))
         centre, h, change = centre + h * (int(third.argmax()) - 2.5), h / SMOOTHNESS.zoom, first
@@ -51,11 +51,11 @@ def roughest(
     if falls < 2:
         return "smooth", 0.0  # as far as the noise lets one see
     order = math.log(sizes[-1 - falls] / sizes[-1], SMOOTHNESS.zoom) / falls
-    if order > 1.6:  # 2 and 3 are told apart only from five steps
-        return ("curvature" if order < 2.4 and falls == 4 else "smooth"), abs(centre)
-    if order > 0.5:
+    if order > SMOOTHNESS.orders[1]:  # 2 and 3 are told apart only from five steps
+        return ("curvature" if order < SMOOTHNESS.orders[2] and falls == 4 else "smooth"), abs(centre)
+    if order > SMOOTHNESS.orders[0]:
         return "slope", abs(centre)
-    return ("noise" if np.median(change) > 0.05 * change.max() else "jump"), abs(centre)
+    return ("noise" if np.median(change) > SMOOTHNESS.typical * change.max() else "jump"), abs(centre)
 
 
 def _line(x: Array, ray: Array, t: NDArray[np.float64]) -> Stencil:

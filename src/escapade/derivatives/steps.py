@@ -1,7 +1,7 @@
 """Difference steps, decided in one place, and the errors they leave.
 
-With values wrong by eta, a first forward difference of step h is wrong by 2 eta / h + h L / 2, a central one by
-eta / h + h^2 M / 6 and a second one by 4 eta / h^2 + h^2 Q / 12, where L, M, Q bound the second, third and
+With values wrong by e, a first forward difference of step h is wrong by 2 e / h + h L / 2, a central one by
+e / h + h^2 M / 6 and a second one by 4 e / h^2 + h^2 Q / 12, where L, M, Q bound the second, third and
 fourth derivatives along the step. Unless they are known, one is taken for each, in units of `x_scale`.
 
 Steps are rounded to powers of two, so that x + h and x - h are exact (but for a change of binade).
@@ -22,64 +22,64 @@ _EXPONENT = 0x7FF0000000000000
 """The bits of a positive double that are its exponent."""
 
 
-def forward_step(eta: float, curvature: float = 1.0) -> float:
+def forward_step(value_error: float, curvature: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - f(x)) / h."""
-    return 2 * math.sqrt(eta / curvature)
+    return 2 * math.sqrt(value_error / curvature)
 
 
-def central_step(eta: float, third: float = 1.0) -> float:
+def central_step(value_error: float, third: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - f(x-h)) / 2h."""
-    return float((3 * eta / third) ** (1 / 3))
+    return float((3 * value_error / third) ** (1 / 3))
 
 
-def second_step(eta: float, fourth: float = 1.0) -> float:
+def second_step(value_error: float, fourth: float = 1.0) -> float:
     """The step that balances noise and truncation in (f(x+h) - 2f(x) + f(x-h)) / h^2."""
-    return float((48 * eta / fourth) ** (1 / 4))
+    return float((48 * value_error / fourth) ** (1 / 4))
 
 
-def forward_error(eta: float, h: float, ell: float) -> float:
+def forward_error(value_error: float, h: float, ell: float) -> float:
     """The error of a forward difference of an ell-smooth function."""
-    return 2 * eta / h + ell * h / 2
+    return 2 * value_error / h + ell * h / 2
 
 
-def central_error(eta: float, h: float, rho: float) -> float:
+def central_error(value_error: float, h: float, rho: float) -> float:
     """The error of a central difference of a rho-Hessian-Lipschitz function."""
-    return eta / h + rho * h**2 / 6
+    return value_error / h + rho * h**2 / 6
 
 
-def second_error(eta: float, h: float, rho: float) -> float:
+def second_error(value_error: float, h: float, rho: float) -> float:
     """The error of a second difference of a rho-Hessian-Lipschitz function."""
-    return 4 * eta / h**2 + rho * h / 3
+    return 4 * value_error / h**2 + rho * h / 3
 
 
-def product_error(eta: float, h: float, mu: float, rho: float, d: int) -> float:
+def product_error(value_error: float, h: float, mu: float, rho: float, d: int) -> float:
     """The error of the paper's Hessian-vector product of a vector of length h, divided by h (Lemma 1)."""
-    return 2 * math.sqrt(d) * eta / (h * mu) + rho * (h / 2 + math.sqrt(d) * mu**2 / (3 * h))
+    return 2 * math.sqrt(d) * value_error / (h * mu) + rho * (h / 2 + math.sqrt(d) * mu**2 / (3 * h))
 
 
 def gradient_steps(
-    x: Array, unit: float | Vector, eta: float, most: float | Vector = math.inf
+    x: Array, unit: float | Vector, value_error: float, most: float | Vector = math.inf
 ) -> Vector:
     """Steps of central first differences, per coordinate, in the units of x; `most` at most."""
-    h = _resolved(max(epsilon(x) ** (1 / 3), central_step(eta)), x, unit)
+    h = _resolved(max(epsilon(x) ** (1 / 3), central_step(value_error)), x, unit)
     return power_of_two(np.minimum(h * unit, most))
 
 
 def curvature_steps(
-    x: Array, unit: Vector, eta: float, curvtol: float
+    x: Array, unit: Vector, value_error: float, curvtol: float
 ) -> Vector:
     """Steps of second differences, per coordinate, in the units of x.
 
     They start at eps^(1/4), grow as sqrt(noise / tolerance) once that is larger, and never fall below what
     the coordinate resolves.
     """
-    h = max(epsilon(x) ** 0.25, against_noise(eta, curvtol))
+    h = max(epsilon(x) ** 0.25, against_noise(value_error, curvtol))
     return power_of_two(_resolved(h, x, unit) * unit)
 
 
-def against_noise(eta: float, curvtol: float) -> float:
+def against_noise(value_error: float, curvtol: float) -> float:
     """The shortest step of a second difference that keeps noise below its share of the curvature tolerance."""
-    return math.sqrt(4 * eta / (STEPS.noise_share * curvtol))
+    return math.sqrt(4 * value_error / (STEPS.noise_share * curvtol))
 
 
 def longest(x: Array, unit: Vector) -> Vector:
@@ -141,12 +141,11 @@ def confirmation(
     resolves; but not far beyond the steps h that fit the coordinates."""
     y = np.maximum(1.0, np.abs(to_numpy(x).astype(np.float64)) / unit)
     reach = float(np.linalg.norm(v * y))
-    least = max(
-        math.sqrt(value_error / curvtol / STEPS.confirm_noise), STEPS.resolved * epsilon(x) * reach, epsilon(x) ** 0.25
-    )
-    fitted = 1 / float(np.linalg.norm(v / h))
-    most = max(STEPS.longest / 2, 2 * fitted)
-    h0 = STEPS.confirm_odd * float(power_of_two(np.asarray(min(least, most, STEPS.confirm_longest * fitted))))
+    of_coordinates = 1 / float(np.linalg.norm(v / h))
+    usual = min(epsilon(x) ** 0.25, of_coordinates)  # those of the coordinates may have been cut
+    least = max(math.sqrt(value_error / curvtol / STEPS.confirm_noise), STEPS.resolved * epsilon(x) * reach, usual)
+    most = max(STEPS.longest / 2, 2 * of_coordinates)
+    h0 = STEPS.apart * float(power_of_two(np.asarray(min(least, most, STEPS.lost * of_coordinates))))
     return max(h0, 2 * resolution)  # it is halved once, at least
 
 

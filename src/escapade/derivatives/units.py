@@ -1,4 +1,4 @@
-"""Units of the variables and of the values, learnt from values: tolerances that have no unit are stated in them.
+"""Units of the variables and of the values, estimated from values: tolerances that have no unit are stated in them.
 
 The units are powers of two: a function given in other units, f(x / 2^k) 2^m, is then evaluated at the same points to
 the bit, and its runs are the same.
@@ -14,7 +14,7 @@ import numpy as np
 from .._array import Array, Vector, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
 from ..oracle import Oracle, central, point
-from .settings import UNITS
+from .settings import STEPS, UNITS
 from .steps import power_of_two
 
 
@@ -26,7 +26,7 @@ class Units:
     F: float
 
 
-def learn(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> Units:
+def estimate_units(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> Units:
     """Units at a point.
 
     Queries: 2*d + 4, and up to 62 where x is 0
@@ -115,7 +115,7 @@ def of_values(f: Oracle, x: Array, f0: float, s: Vector, rng: np.random.Generato
             values = f(sum((point(end) for end in ends), start=central(x, step)))
             break
         except NonFiniteValue:
-            h /= 64
+            h /= STEPS.lost
     else:
         return 1.0
     plus, minus, rest = values[:d], values[d : 2 * d], values[2 * d :].reshape(2, 2)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidSetting
-from .elsewhere import Elsewhere, Transport
+from .external import ExternalExecutor, Transport
 from .local import Evaluate, Serial, Vectorized
 from .processes import Processes
-from .staff import processors
 from .transports import Dask, Futures, Mapped, Ray
+from .worker_pool import processors
 
 
 def choose(
@@ -31,9 +31,9 @@ def choose(
     Parameters
     ----------
     workers : optional
-        None: in this process (in one of its own if there is a timeout). An int: so many processes of our own (-1: one
-        a processor). A `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or the
-        module of an initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as
+        None: in this process (in one of its own if there is a timeout). An int: the number of our own processes (-1:
+        one a processor). A `concurrent.futures.Executor` (also mpi4py's `MPIPoolExecutor`), a Dask `Client`, "ray" or
+        the module of an initialised Ray: chunks are sent there. A callable `workers(function, iterable)` such as
         `pool.map`: SciPy's convention. An executor in the sense of `Evaluate`: that one.
     timeout : float, optional
         Seconds for one call of the function; then its process is killed. Workers that are not ours evaluate in a
@@ -57,7 +57,7 @@ def choose(
         if timeout is not None:
             raise InvalidSetting(f"timeout={timeout!r} is for whoever made the executor workers={workers!r:.60}")
         return workers
-    return Elsewhere(fun, args, _transport(workers), vectorized=vectorized, timeout=timeout)
+    return ExternalExecutor(fun, args, _transport(workers), vectorized=vectorized, timeout=timeout)
 
 
 def _transport(workers: Any) -> Transport:

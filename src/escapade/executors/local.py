@@ -24,7 +24,7 @@ class Evaluate(Protocol):
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any: ...
 
     def calls(self, rows: int) -> int:
-        """How often the user's function is called for so many rows."""
+        """How often the user's function is called for `rows` rows."""
         ...
 
 

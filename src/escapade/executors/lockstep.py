@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import array_api_compat
 
 from .._array import Array, namespace
+from .coroutine import CoroutineThread, Wanted
 from .local import Evaluate, RowFailure, Serial
-from .seat import Seat, Wanted
 
 T = TypeVar("T")
 
 SHARED_BYTES = 1 << 26
-"""Blocks are put together up to so many bytes (or one block)."""
+"""In bytes: blocks are put together up to this size (or one block)."""
 
 PATIENCE, BREATH = 5.0, 0.05
 """Seconds for a run to use its turn. One that does not is late: the others go on without it, and it joins them when it
@@ -47,36 +47,36 @@ class Lockstep:
 
     def run(self, jobs: Iterable[Callable[[Evaluate], T]]) -> list[T | BaseException]:
         """What each job returned, or the exception it raised. Ctrl-C ends them all; each keeps what it has."""
-        jobs, seats = list(jobs), list[Seat[T]]()
+        jobs, threads = list(jobs), list[CoroutineThread[T]]()
         try:
             for job in jobs:
-                seats.append(Seat(job, self.evaluate.calls))
-            self._advance(seats)
+                threads.append(CoroutineThread(job, self.evaluate.calls))
+            self._advance(threads)
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
-            while live := [seat for seat in seats if seat.live]:
-                for seat in live:
-                    if seat.wait(BREATH):
-                        seat.send(KeyboardInterrupt())
-                        seat.wait(BREATH)
-        ended: list[Any] = [seat.outcome if seat.error is None else seat.error for seat in seats]
-        return ended + [KeyboardInterrupt()] * (len(jobs) - len(seats))
+            while live := [thread for thread in threads if thread.live]:
+                for thread in live:
+                    if thread.wait(BREATH):
+                        thread.send(KeyboardInterrupt())
+                        thread.wait(BREATH)
+        ended: list[Any] = [thread.outcome if thread.error is None else thread.error for thread in threads]
+        return ended + [KeyboardInterrupt()] * (len(jobs) - len(threads))
 
-    def _advance(self, seats: list[Seat[T]]) -> None:
+    def _advance(self, threads: list[CoroutineThread[T]]) -> None:
         """Rounds, until every job has ended."""
-        ready, replies, late = seats, [None] * len(seats), 0
+        ready, replies, late = threads, [None] * len(threads), 0
         while True:
-            for seat, reply in zip(ready, replies, strict=True):
-                seat.send(reply)
-                late += not seat.wait(PATIENCE / 2**late)
-            ready = [seat for seat in seats if seat.wait(0) and seat.live]
-            running = [seat for seat in seats if not seat.back]
+            for thread, reply in zip(ready, replies, strict=True):
+                thread.send(reply)
+                late += not thread.wait(PATIENCE / 2**late)
+            ready = [thread for thread in threads if thread.wait(0) and thread.live]
+            running = [thread for thread in threads if not thread.back]
             if not ready and not running:
                 return
             if not ready:
                 running[0].wait(BREATH)
-            replies, late = self._round([seat.wanted for seat in ready if seat.wanted is not None]), len(running)
+            replies, late = self._round([thread.wanted for thread in ready if thread.wanted is not None]), len(running)
 
     def _round(self, wanted: Sequence[Wanted]) -> list[Any]:
         """The raw values of every block, or the exception that its evaluation raised."""

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._array import Array
+from .dispatch import Dispatch
 from .local import RowFailure, Serial, Vectorized
-from .pace import Pace
 from .remote import Work, WorkerDied
-from .round import Round
-from .staff import Staff
+from .throughput import Throughput
+from .worker_pool import WorkerPool
 
 WORTH = 0.01
 """Seconds of work in a message, where there is enough."""
@@ -24,10 +24,10 @@ LATENCY, PER_ROW, PER_BYTE = 3e-4, 2e-6, 3e-9
 """What a round of messages costs, in seconds, and what each point and each byte of it adds."""
 
 GAIN = 1.2
-"""Points are sent away if that is foreseen to be so much faster."""
+"""Points are sent away if that is predicted to be faster by this factor."""
 
 START = 0.4
-"""Workers are started when they would have saved so many seconds: about what starting them costs."""
+"""Seconds: workers are started when they would have saved these, about what starting them costs."""
 
 APART = 2e-3
 """A function slower than this is evaluated by workers alone once there are any, for safety's sake."""
@@ -41,7 +41,7 @@ class Processes:
     timeout : float, optional
         Seconds for one call of the function; then its process is killed. Nothing is evaluated at home.
     start : str, optional
-        How processes start: see `Staff`.
+        How processes start: see `WorkerPool`.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class Processes:
     ) -> None:
         self.vectorized, self.workers, self.timeout = vectorized, workers, timeout
         self.home = Vectorized(fun, args) if vectorized else Serial(fun, args)
-        self.staff = Staff(Work(fun, args, vectorized), workers, one_by_one=timeout is not None, start=start)
-        self.pace = Pace(workers, WORTH)
+        self.worker_pool = WorkerPool(Work(fun, args, vectorized), workers, one_by_one=timeout is not None, start=start)
+        self.throughput = Throughput(workers, WORTH)
         self.resent = 0
         self._calls, self._saving = 0, 0.0
 
@@ -70,7 +70,7 @@ class Processes:
 
     def close(self) -> None:
         """End all processes; they are started again if more is asked."""
-        self.staff.close()
+        self.worker_pool.close()
 
     # Here or there
 
@@ -78,7 +78,7 @@ class Processes:
         self._calls = 0
         if self.timeout is not None:
             return self._away(block, batch)
-        if self.pace.cost is not None or block.shape[0] == 1:
+        if self.throughput.cost is not None or block.shape[0] == 1:
             return self._somewhere(block, batch)
         head = self._here(block[:1, :], batch)  # the first point shows what f costs
         try:
@@ -102,14 +102,14 @@ class Processes:
             rows = 0 if failure.row is None else failure.row + 1
             raise
         finally:
-            self.pace.seen(rows, time.perf_counter() - began)
+            self.throughput.seen(rows, time.perf_counter() - began)
 
     def _pays(self, block: Array) -> bool:
         """Whether sending a block away is faster, the start of the workers included."""
-        cost = self.pace.cost
+        cost = self.throughput.cost
         if cost is None:
             return False
-        if self.staff.workers and cost >= APART:
+        if self.worker_pool.workers and cost >= APART:
             return True
         rows, d = block.shape
         here, messages = rows * cost, LATENCY + rows * (PER_ROW + PER_BYTE * 8 * d)
@@ -117,12 +117,12 @@ class Processes:
         if here < GAIN * away:
             return False
         self._saving += here - away
-        return bool(self.staff.workers) or self._saving >= START
+        return bool(self.worker_pool.workers) or self._saving >= START
 
     # Away
 
     def _away(self, block: Array, batch: tuple[Any, ...]) -> Any:
-        one = Round(self.staff, self.pace, self.timeout, block, batch)
+        one = Dispatch(self.worker_pool, self.throughput, self.timeout, block, batch)
         try:
             return one.values()
         except BaseException as error:  # Ctrl-C, a function that cannot be loaded: leave no process busy

@@ -38,7 +38,7 @@ class Work:
     vectorized: bool
 
     def pieces(self, block: Array, batch: tuple[Any, ...], every: float) -> Iterator[tuple[Any, float]]:
-        """The values of the rows in order, a piece after so many seconds at least, and the seconds each piece took.
+        """The values of the rows in order, a piece after `every` seconds at least, and the seconds each piece took.
 
         A row at which the function raised has `Failed` for its value.
         """

@@ -11,7 +11,7 @@ from .._array import Array
 from ..errors import InvalidSetting, MissingCapability
 from .job import Job
 from .remote import WorkerDied, library
-from .staff import processors
+from .worker_pool import processors
 
 log = logging.getLogger("escapade")
 

@@ -46,7 +46,7 @@ def _outlive() -> None:
 
 
 def _limit(threads: int) -> None:
-    """So many threads for linear algebra, so that all workers together have a processor each."""
+    """The number of threads for linear algebra, such that all workers together have a processor each."""
     os.environ.update(dict.fromkeys(THREADS, str(threads)))
     threadpoolctl = library("threadpoolctl")
     if threadpoolctl:

@@ -74,11 +74,11 @@ class Panel:
     form: Form = "plain"
     samples: int | None = None
     rows: int | None = None
-    """Of the data, the first so many."""
+    """The number of data taken, from the first."""
     budget: int = QUERIES
     axis: Literal["queries", "iterations"] = "queries"
     seeds: int | None = None
-    """At most so many seeds."""
+    """The largest number of seeds."""
 
     @property
     def title(self) -> str:

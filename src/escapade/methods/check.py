@@ -19,7 +19,7 @@ FIRST = 64
 
 
 def samples_for(count: float) -> int:
-    """So many samples, one at least."""
+    """The number of samples: `count` rounded up, one at least."""
     return max(1, math.ceil(min(count, MOST)))
 
 

@@ -30,7 +30,7 @@ class Escaping:
     on by a gradient step.
 
     On a sampled function the descent draws its own batches, the finder is one for sampled functions, and the check of
-    Proposition 1 tells whether the gradient is small: at the start, whenever the descent stops, and after every so many
+    Proposition 1 tells whether the gradient is small: at the start, whenever the descent stops, and after every `every`
     of its iterates, for most sampled descents never stop.
 
     Queries: besides those of the descent and of the finder 2*d for each check; on a sampled function 2*d a sample
@@ -56,7 +56,7 @@ class Escaping:
         if self.sigma2 is not None and not self.sigma2 >= 0:
             raise InvalidSetting(f"sigma2={self.sigma2!r} must be at least 0: it is the mean of a square")
         if self.every < 1:
-            raise InvalidSetting(f"every={self.every!r} must be at least 1: so many iterates lie between two checks")
+            raise InvalidSetting(f"every={self.every!r} must be at least 1: the iterates between two checks")
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         if f.samples is not None and f.batch is None:

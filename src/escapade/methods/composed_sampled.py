@@ -67,7 +67,7 @@ class SampledEscaping:
 
 
 def advance(run: Iterates, x: Array, most: int) -> Generator[Iterate, None, tuple[Array, Ending | None]]:
-    """Up to so many iterates of a descent from x; where it is then, and its ending if it stopped."""
+    """Up to `most` iterates of a descent from x; where it is then, and its ending if it stopped."""
     for _ in range(most):
         try:
             iterate = next(run)

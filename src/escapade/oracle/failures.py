@@ -94,7 +94,7 @@ class Failures:
         return not isinstance(error, MissingValue) and (policy in ("raise", "omit") or callable(policy))
 
     def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
-        """What becomes of x after so many attempts."""
+        """What becomes of x after `attempt` attempts."""
         if isinstance(error, NoValue):
             return None
         policy = self.policy(error)
@@ -248,7 +248,7 @@ class _Asked:
                 self._failed(row, float(self.values[row]))
 
     def _failed(self, row: int, error: Exception | float, block: int | None = None) -> None:
-        """Decide on a row that raised (or the block of so many rows that it is in), or whose value is not finite."""
+        """Decide on a row that raised (or the block of `block` rows that it is in), or whose value is not finite."""
         x, attempt = self.at(row), int(self.attempts[row])
         self.values[row] = np.nan
         try:

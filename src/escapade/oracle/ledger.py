@@ -26,6 +26,6 @@ class Ledger:
     gradients: int = 0
 
     def count(self, purpose: str, queries: int) -> None:
-        """Book so many queries."""
+        """Book queries."""
         self.by_purpose[purpose] += queries
         self.queries += queries

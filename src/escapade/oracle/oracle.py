@@ -135,7 +135,7 @@ class Oracle:
         return Batch(np.arange(self.samples, dtype=np.int64))
 
     def reserve(self, queries: int) -> None:
-        """Set so many queries of the budget aside (a negative number gives them back)."""
+        """Set these queries of the budget aside (a negative number gives them back)."""
         if self._engine.maxfev is not None:
             self._engine.maxfev -= queries
             self._engine.reserved += queries
@@ -316,7 +316,7 @@ class Oracle:
         return values, lost
 
     def _book(self, rows: int) -> None:
-        """So many points were sent to the function; and those that had to be sent again, to a worker that lived."""
+        """Book `rows` points sent to the function; and those that had to be sent again, to a worker that lived."""
         engine, ledger = self._engine, self._engine.ledger
         resent: int = getattr(engine.evaluate, "resent", 0)
         rows, engine.resent = rows + resent - engine.resent, resent

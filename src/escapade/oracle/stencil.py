@@ -38,7 +38,7 @@ class Stencil:
         return Stencil(cut + other.size, self.d, rows)
 
     def every(self, step: int, start: int) -> Stencil:
-        """Every so many points, from one of them on."""
+        """Every `step`-th point, from one of them on."""
         which = range(start, self.size, step)
 
         def rows(first: int, last: int) -> Array:

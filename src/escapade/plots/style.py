@@ -31,7 +31,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
-    """A figure of so many inches that belongs to no window."""
+    """A figure of this size in inches that belongs to no window."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -97,9 +97,9 @@ class Octopus(Problem):
         if bool(xp.any(middle)):
             t = xp.take(flat, row + xp.where(i < d - 1, i + 1, 0))  # a_{i+1}
             v, u = s - tau, (s - 2 * tau) / tau
-            bend = v * v * v * (self._c3 + self._c4 * v)
+            blend = v * v * v * (self._c3 + self._c4 * v)
             g2 = -gamma - (L + gamma) * (u * u * u) * (10 + u * (15 + 6 * u))
-            h = xp.where(middle, h + bend + xp.where(i < d - 1, (g2 - L) * t * t, 0.0), h)
+            h = xp.where(middle, h + blend + xp.where(i < d - 1, (g2 - L) * t * t, 0.0), h)
         value = xp.where(done, value, value + h)
 
         outside = a > tau

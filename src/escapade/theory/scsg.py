@@ -155,8 +155,8 @@ def theorem_7(
     `gamma` is that of Lemma 14 (None: the most it allows), `c` its "sufficiently large constant" (one, unless given;
     `c_proof` is large enough), `C_b` and `C_K` are the constants hidden in Theta(.) for b and K.
 
-    `as_proved` mends three slips: b >= d in Option II, as Lemma 14 assumes; the fall-back is taken wherever that lemma
-    does not hold, not only for b > B; and the fall-back is given the failure probability 1/3, not 2/3.
+    `as_proved` corrects three slips: b >= d in Option II, as Lemma 14 assumes; the fall-back is taken wherever that
+    lemma does not hold, not only for b > B; and the fall-back is given the failure probability 1/3, not 2/3.
     """
     ell, rho, sigma, Delta_f, epsilon, delta, c, C_b, C_K = require_positive(
         "Theorem 7", ell=ell, rho=rho, sigma=sigma, Delta_f=Delta_f, epsilon=epsilon, delta=delta,

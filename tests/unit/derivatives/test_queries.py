@@ -170,7 +170,7 @@ def noisy(level: float) -> Oracle:
 def test_the_evidence_of_noise(given, level, many):
     f, x, rng = noisy(level), np.ones(3), np.random.default_rng(1)
     text = line(NoiseEvidence.gather)
-    assert text == "0 if the noise is given; else 9, and 9 or 18 more where the table shows noise and noise=None"
+    assert text == "0 if the noise is given; else 9, and 9 or 18 more where the table shows more than rounding"
     assert cost(f, lambda: NoiseEvidence.gather(f, x, np.ones(3), 3.0, rng, noise=given)) in many
 
 
@@ -185,9 +185,9 @@ def test_looks_at_all_coordinates_at_once(d, function):
 
     assert cost(local.f, lambda: check(np.ones(d))) == promised(function, 0)
     assert "4 for every 8 coordinates if their curvatures differ" in line(function)
-    uneven = np.append(np.ones(d - 1), 3.0)
+    unequal = np.append(np.ones(d - 1), 3.0)
     groups = -(-d // 8) if d > 1 else 0
-    assert cost(local.f, lambda: check(uneven)) == promised(function, 0) + 4 * groups
+    assert cost(local.f, lambda: check(unequal)) == promised(function, 0) + 4 * groups
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -318,13 +318,14 @@ def test_along(d):
     for own, other in (
         (LocalModel.curvature_along, estimates.curvature_along),
         (LocalModel.third_derivative_along, estimates.third_derivative_along),
+        (LocalModel.least_curvature_along, consistency.least_curvature_along),
     ):
         assert line(own) == line(other)
         assert cost(local.f, lambda own=own: own(local, unit(d))) == promised(own, 0)
 
 
 def test_along_pays_two_for_each_cut():
-    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(3000 * x.sum(axis=-1)), vectorized=True)
+    f = Oracle.of(lambda x: (x * x).sum(axis=-1) + 1 - np.cos(10000 * x.sum(axis=-1)), vectorized=True)
     local = measure(f, np.zeros(3), curvtol=0.1, rng=np.random.default_rng(0))
     spent = cost(f, lambda: local.curvature_along(unit(3)))
     assert spent > promised(LocalModel.curvature_along, 0)
@@ -404,8 +405,8 @@ def test_components_and_looks_at_much_shorter_steps(d, order, which):
     assert not depends(multiply, q, image, 0.1, rng)
     assert depends(multiply, q, image + 0.1 * q, 0.1, rng)
     assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
-    blurred = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
-    assert cost(local.f, lambda: depends(blurred, q, image, 0.1, rng)) == 0
+    noisy = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
+    assert cost(local.f, lambda: depends(noisy, q, image, 0.1, rng)) == 0
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -525,8 +526,8 @@ def test_the_ladder_of_lengths(d):
 def test_units_of_variables_and_values(d):
     f, rng, x = quadratic(d), np.random.default_rng(0), np.ones(d)
     assert cost(f, lambda: units.of_values(f, x, 0.0, x, rng)) == promised(units.of_values, 0, d=d)
-    assert cost(f, lambda: units.learn(f, x, 0.0, rng)) == promised(units.learn, 0, d=d)
-    assert "up to 62 where x is 0" in line(units.learn)
+    assert cost(f, lambda: units.estimate_units(f, x, 0.0, rng)) == promised(units.estimate_units, 0, d=d)
+    assert "up to 62 where x is 0" in line(units.estimate_units)
     assert line(units.length_at_zero) == "2 for each power of 16 up to where it fails, 54 at most, and 8"
     zero = np.zeros(d)
     for fun in (lambda X: np.cos(X).sum(axis=-1), lambda X: (X**2).sum(axis=-1), lambda X: X.sum(axis=-1)):
@@ -535,7 +536,8 @@ def test_units_of_variables_and_values(d):
         spent = cost(f, lambda f=f, f0=f0: units.length_at_zero(f, zero, f0, rng))
         assert spent % 2 == 0
         assert 2 <= spent <= 54 + 8
-        assert cost(f, lambda f=f, f0=f0: units.learn(f, zero, f0, rng)) <= promised(units.learn, 0, d=d) + 62
+        most = promised(units.estimate_units, 0, d=d) + 62
+        assert cost(f, lambda f=f, f0=f0: units.estimate_units(f, zero, f0, rng)) <= most
 
 
 TESTED = {
@@ -543,6 +545,7 @@ TESTED = {
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
     consistency.check_along,
+    consistency.least_curvature_along,
     consistency.check_scales,
     consistency.locally_constant,
     estimates._holds_closer,
@@ -557,6 +560,7 @@ TESTED = {
     LocalModel.sharpened,
     LocalModel.curvature_along,
     LocalModel.third_derivative_along,
+    LocalModel.least_curvature_along,
     LocalModel.check_along,
     LocalModel.dense_hessian,
     LocalModel.values,
@@ -591,7 +595,7 @@ TESTED = {
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
-    units.learn,
+    units.estimate_units,
     units.length_at_zero,
     units.of_values,
 }

@@ -12,41 +12,41 @@ from escapade.derivatives.settings import STEPS
 from escapade.errors import BelowPrecision
 from escapade.oracle import Oracle
 
-ETAS = [1e-16, 1e-9, 1e-4]
+VALUE_ERRORS = [1e-16, 1e-9, 1e-4]
 RANGE = np.linspace(0.2, 5, 400)
 
 
-@pytest.mark.parametrize("eta", ETAS)
+@pytest.mark.parametrize("value_error", VALUE_ERRORS)
 @pytest.mark.parametrize("bound", [0.1, 1.0, 30.0])
-def test_each_step_minimises_its_error(eta, bound):
+def test_each_step_minimises_its_error(value_error, bound):
     for step, error in (
-        (steps.forward_step(eta, bound), lambda h: steps.forward_error(eta, h, bound)),
-        (steps.central_step(eta, bound), lambda h: steps.central_error(eta, h, bound)),
-        (steps.second_step(eta, bound), lambda h: 4 * eta / h**2 + h**2 * bound / 12),
+        (steps.forward_step(value_error, bound), lambda h: steps.forward_error(value_error, h, bound)),
+        (steps.central_step(value_error, bound), lambda h: steps.central_error(value_error, h, bound)),
+        (steps.second_step(value_error, bound), lambda h: 4 * value_error / h**2 + h**2 * bound / 12),
     ):
         assert error(step) <= min(error(k * step) for k in RANGE) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("h", [1e-3, 0.1, 1.0])
 def test_errors_are_attained(h):
-    """The worst function and the worst noise of size eta reach each bound, up to rounding 1e-9 of it."""
-    eta, bound = 0.01 * h**3, 3.0
+    """The worst function and the worst noise of size value_error reach each bound, up to rounding 1e-9 of it."""
+    value_error, bound = 0.01 * h**3, 3.0
     parabola, cubic = (lambda x: bound / 2 * x**2), (lambda x: bound / 6 * x**3)
     kink = lambda x: bound / 6 * abs(x) ** 3  # noqa: E731
-    forward = ((parabola(h) + eta) - (parabola(0.0) - eta)) / h
-    assert math.isclose(forward, steps.forward_error(eta, h, bound), rel_tol=1e-9)
-    central = ((cubic(h) + eta) - (cubic(-h) - eta)) / (2 * h)
-    assert math.isclose(central, steps.central_error(eta, h, bound), rel_tol=1e-9)
-    second = ((kink(h) + eta) - 2 * (kink(0.0) - eta) + (kink(-h) + eta)) / h**2
-    assert math.isclose(second, steps.second_error(eta, h, bound), rel_tol=1e-9)
+    forward = ((parabola(h) + value_error) - (parabola(0.0) - value_error)) / h
+    assert math.isclose(forward, steps.forward_error(value_error, h, bound), rel_tol=1e-9)
+    central = ((cubic(h) + value_error) - (cubic(-h) - value_error)) / (2 * h)
+    assert math.isclose(central, steps.central_error(value_error, h, bound), rel_tol=1e-9)
+    second = ((kink(h) + value_error) - 2 * (kink(0.0) - value_error) + (kink(-h) + value_error)) / h**2
+    assert math.isclose(second, steps.second_error(value_error, h, bound), rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("d", [1, 4, 9])
 def test_product_error_is_lemma_1_and_noise(d):
-    eta, h, mu, rho = 1e-10, 1e-3, 1e-2, 2.0
-    noise = math.sqrt(d) * 4 * eta / (2 * mu) / h  # four values over 2 mu, in d coordinates
+    value_error, h, mu, rho = 1e-10, 1e-3, 1e-2, 2.0
+    noise = math.sqrt(d) * 4 * value_error / (2 * mu) / h  # four values over 2 mu, in d coordinates
     lemma = rho * (h**2 / 2 + math.sqrt(d) * mu**2 / 3) / h
-    assert math.isclose(steps.product_error(eta, h, mu, rho, d), noise + lemma, rel_tol=1e-12)
+    assert math.isclose(steps.product_error(value_error, h, mu, rho, d), noise + lemma, rel_tol=1e-12)
 
 
 def is_power_of_two(h):
@@ -63,18 +63,18 @@ def test_power_of_two():
 
 
 KINDS = {
-    "gradient": lambda x, unit, eta: steps.gradient_steps(x, unit, eta),
-    "curvature": lambda x, unit, eta: steps.curvature_steps(x, unit, eta, 0.1),
+    "gradient": lambda x, unit, value_error: steps.gradient_steps(x, unit, value_error),
+    "curvature": lambda x, unit, value_error: steps.curvature_steps(x, unit, value_error, 0.1),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("eta", [0.0, 1e-12, 1e-3])
-def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, eta):
+@pytest.mark.parametrize("value_error", [0.0, 1e-12, 1e-3])
+def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, value_error):
     x = np.array([0.0, 1e-9, -1.0, 37.0, -1e6], dtype=dtype)
     unit = np.array([1.0, 1.0, 4.0, 0.5, 1.0])
-    h = KINDS[kind](x, unit, eta)
+    h = KINDS[kind](x, unit, value_error)
     y, eps = np.abs(x.astype(float)) / unit, float(np.finfo(dtype).eps)
     root = math.sqrt(2) * (1 + 1e-12)  # the rounding to a power of two
     assert is_power_of_two(h)
@@ -83,7 +83,7 @@ def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, et
     assert np.all(h * root >= capped * unit)
     least = eps ** (1 / 3 if kind == "gradient" else 1 / 4)
     assert np.all(h * root >= min(least, STEPS.longest) * unit)
-    if eta == 0 and dtype == np.float64:  # nothing but the dtype decides at 0
+    if value_error == 0 and dtype == np.float64:  # nothing but the dtype decides at 0
         assert h[0] == 2.0 ** round(math.log2(least))
     moved = x + h.astype(dtype)
     assert np.all(moved != x)
@@ -93,12 +93,12 @@ def test_steps_are_powers_of_two_between_their_floor_and_ceiling(kind, dtype, et
 
 def test_noise_lengthens_the_steps_as_the_docstring_says():
     x, unit = np.zeros(1), np.ones(1)
-    eta, curvtol = 1e-9, 0.1
-    h = steps.curvature_steps(x, unit, eta, curvtol)[0]
+    value_error, curvtol = 1e-9, 0.1
+    h = steps.curvature_steps(x, unit, value_error, curvtol)[0]
     # Noise in a second difference stays below its share of the tolerance, up to the rounding of the step.
-    assert 0.49 < 4 * eta / h**2 / (STEPS.noise_share * curvtol) < 2.01
-    g = steps.gradient_steps(x, unit, eta)[0]
-    assert abs(math.log2(g / steps.central_step(eta))) <= 0.5
+    assert 0.49 < 4 * value_error / h**2 / (STEPS.noise_share * curvtol) < 2.01
+    g = steps.gradient_steps(x, unit, value_error)[0]
+    assert abs(math.log2(g / steps.central_step(value_error))) <= 0.5
 
 
 def test_require_resolved_names_value_floor_and_remedy():

@@ -12,8 +12,8 @@ import pytest
 import escapade
 from escapade.errors import EvaluationFailed, InvalidSetting, MissingCapability
 from escapade.executors import Processes, RowFailure, Serial, TookTooLong, Vectorized, WorkerDied, choose, job
-from escapade.executors.elsewhere import Elsewhere
-from escapade.executors.staff import processors
+from escapade.executors.external import ExternalExecutor
+from escapade.executors.worker_pool import processors
 from escapade.oracle import Oracle, points
 
 X = np.random.default_rng(0).standard_normal((23, 3))
@@ -97,9 +97,9 @@ def test_what_hangs_is_ended_beside_workers_that_are_not_ours(kind):
         assert [*raw[:4], *raw[5:]] == [*EXPECTED[:4], *EXPECTED[5:8]]
         if kind == "threads":
             (guard,) = job._guards.values()
-            assert len(guard.pool.staff.workers) == 1
+            assert len(guard.pool.worker_pool.workers) == 1
             guard._close()
-            assert not guard.pool.staff.workers
+            assert not guard.pool.worker_pool.workers
             assert not job._guards
 
 
@@ -116,7 +116,7 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
 
 def test_values_come_in_the_order_of_the_rows(workers):
     one = choose(square, workers=workers)
-    assert isinstance(one, Elsewhere)
+    assert isinstance(one, ExternalExecutor)
     for _ in range(3):
         assert one(X, ()) == EXPECTED
     assert one(X, (np.arange(3),)) == [value + 3 for value in EXPECTED]

@@ -15,7 +15,7 @@ import pytest
 import escapade
 from escapade.errors import EvaluationFailed, InvalidValue, MissingCapability
 from escapade.executors import Processes, RowFailure, TookTooLong, WorkerDied
-from escapade.executors.staff import processors
+from escapade.executors.worker_pool import processors
 from escapade.oracle import Oracle, axes, points
 
 X = np.random.default_rng(0).standard_normal((23, 3))
@@ -41,7 +41,7 @@ def pool(request):
 
 
 def pids(pool):
-    return [worker.process.pid for worker in pool.staff.workers]
+    return [worker.process.pid for worker in pool.worker_pool.workers]
 
 
 def alive(pid):
@@ -69,7 +69,7 @@ def test_what_cannot_be_sent_at_all_is_forked():
 
     one = Processes(fun, workers=2, timeout=30.0)
     assert one(X, ()) == EXPECTED
-    assert one.staff.start == "fork"
+    assert one.worker_pool.start == "fork"
     one.close()
     with pytest.raises(MissingCapability, match=r"cannot be sent to a worker .*lock.* or start by fork"):
         Processes(fun, workers=2, timeout=30.0, start="spawn")(X, ())
@@ -383,7 +383,7 @@ def test_a_function_that_cannot_be_loaded_is_named(pool):
 
 
 def test_workers_that_die_as_they_start_are_not_started_for_ever(pool, monkeypatch):
-    monkeypatch.setattr("escapade.executors.staff.STILLBORN", 1)
+    monkeypatch.setattr("escapade.executors.worker_pool.STILLBORN", 1)
     fun = Unloadable((os._exit, (3,)))
     f = Oracle.of(fun, workers=pool(fun, start="loky", workers=1))
     with pytest.raises(EvaluationFailed, match=r"ended as they started \(exit code 3\)") as caught:

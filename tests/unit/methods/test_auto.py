@@ -149,7 +149,7 @@ def test_no_faint_contradiction_ends_a_positive_definite_model():
         model.secant(s, s + r, 0.0)
         assert (model.B.inverse is not None) is kept
         assert (model.lowest()[0] > 0) is kept
-        assert_allclose(s @ (model.B @ s), 1 - 0.5 * cosine)  # what was seen is learnt either way
+        assert_allclose(s @ (model.B @ s), 1 - 0.5 * cosine)  # the model is updated with what was seen either way
 
 
 def test_an_inverse_is_forgotten_with_a_model_that_curves_down():
@@ -186,8 +186,8 @@ def test_the_hard_case_goes_along_the_lowest_eigenvector():
 
 
 def test_a_parabola_is_found_from_three_points():
-    s, value, bend = parabola((0.0, 4.0), (1.0, 1.0), (3.0, 1.0))
-    assert (s, value, bend) == pytest.approx((2.0, 0.0, 2.0))
+    s, value, curving = parabola((0.0, 4.0), (1.0, 1.0), (3.0, 1.0))
+    assert (s, value, curving) == pytest.approx((2.0, 0.0, 2.0))
     assert math.isnan(parabola((0.0, 0.0), (1.0, 1.0), (2.0, 0.0))[0])
 
 
@@ -479,7 +479,7 @@ def test_a_model_is_outdated_after_steps_that_gain_more_than_was_promised():
     assert progress.outdated([1.5] * 20, 24)
 
 
-def test_a_run_that_creeps_along_a_valley_ends_on_its_floor():
+def test_a_run_that_stagnates_along_a_valley_ends_on_its_floor():
     beale = [(1.5, 1), (2.25, 2), (2.625, 3)]
     result = escapade.minimize(lambda x: sum((c - x[0] * (1 - x[1] ** k)) ** 2 for c, k in beale), [-10.0, 1.2], rng=0)
     slopes = [2 * (c - result.x[0] * (1 - result.x[1] ** k)) for c, k in beale]
@@ -619,7 +619,7 @@ def test_what_is_known_of_one_matrix_is_not_said_of_the_next():
     assert model.B.units is not None
 
 
-def test_where_the_model_is_wrong_an_uneven_diagonal_makes_the_certificate_cheap():
+def test_where_the_model_is_wrong_a_diagonal_makes_the_certificate_cheap():
     """A separable function: its Hessian is the diagonal that was seen."""
     curvatures = np.linspace(0.02, 2.0, 60)
     f = Oracle.of(lambda x: float(x**2 @ curvatures) / 2)
@@ -632,7 +632,7 @@ def test_where_the_model_is_wrong_an_uneven_diagonal_makes_the_certificate_cheap
 
 
 @pytest.mark.parametrize("low", [-0.011, -0.02])
-def test_an_uneven_diagonal_hides_no_direction(low):
+def test_a_diagonal_of_different_entries_hides_no_direction(low):
     """The same Hessian, but for one direction across all coordinates that curves down."""
     curvatures, rng = np.linspace(0.02, 2.0, 40), np.random.default_rng(1)
     for seed in range(40):
@@ -734,7 +734,7 @@ def test_products_that_are_slow_give_way_to_all_second_differences():
 @pytest.mark.parametrize("d", [6, 20])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_gradient_that_noise_leaves_visible_is_followed_and_measured_on_shorter_steps(d, seed):
-    """Every one of these ended undecided: with a gradient that long steps blurred, or one just above the tolerance."""
+    """Every one of these ended undecided: with a gradient wrong over long steps, or one just above the tolerance."""
     scale, rng = np.linspace(1, 10, d), np.random.default_rng(seed)
 
     def noisy(x):

@@ -93,8 +93,8 @@ def test_its_shape_makes_it_the_identity(seed):
     whole = P @ np.eye(D)
     assert np.allclose(P.T @ np.eye(D), whole.T)
     assert np.linalg.norm(whole, 2) <= 1 + 1e-12
-    shaped = whole.T @ (dense(B) + 0.1 * np.eye(D)) @ whole
-    assert np.allclose(shaped, shaped[0, 0] * np.eye(D))
+    transformed = whole.T @ (dense(B) + 0.1 * np.eye(D)) @ whole
+    assert np.allclose(transformed, transformed[0, 0] * np.eye(D))
     diagonal = LowRankRoot(np.arange(1.0, D + 1), np.zeros((D, 0)), np.zeros(0))
     assert np.allclose(diagonal @ np.ones(D), np.arange(1.0, D + 1))
 

@@ -61,15 +61,15 @@ def test_boosted_runs_until_a_certificate_holds():
 
 
 def test_boosted_gives_up_after_its_copies():
-    class Still:
-        name = "still"
+    class Idle:
+        name = "idle"
 
         def iterates(self, f, x, rng):
             yield Iterate(x)
             return Ending(Stop.FINISHED)
 
     certify = Certifier(gtol=1e-4, curvtol=1e-2, failure=1e-4)
-    result = solve(Boosted(method=Still(), certify=certify, copies=3))
+    result = solve(Boosted(method=Idle(), certify=certify, copies=3))
     assert result.nit == 3
     assert result.stop is Stop.SADDLE
 

@@ -14,18 +14,20 @@ import numpy as np
 
 from ..._array import Vector, to_numpy
 from ...curvature import Evidence
+from ...curvature.settings import CHOICE
+from ...derivatives.settings import STEPS
 from ...errors import MissingValue, NonFiniteValue
 from ...oracle import Stencil, central, pairs, point, points
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .certify import CertificateSearch, learn_products
+from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .differences import Differences, hessian_of, with_central
 from .limited_memory import diagonal_model
 from .model import Model
 from .point import Point
-from .settings import BATCHED
+from .settings import BATCHED, LINE_SEARCH, TRUST_REGION
 
 Reader = Callable[[Vector, Model, Point | None], tuple[Point, Model]]
 
@@ -53,14 +55,14 @@ class BatchedNewton:
             if stuck or self._arrived(p, low):
                 local = self.certificates.measure(p)
                 finding, products = self.certificates.search(local, model, 0.0, trusted=True)
-                model = learn_products(model, products)
+                model = update_with_products(model, products)
                 if finding.direction is None or self.certificates.attempts >= BATCHED.certificates:
                     return Ending.of(finding, Evidence(local=local, newton=model.newton))
                 low, v, stuck = -math.inf, to_numpy(finding.direction).astype(np.float64), False
             q, known = self._round(p, model, v if low <= threshold else None)
             if q is None:
-                self.radius /= 64
-                stuck = self.radius < 1e-10
+                self.radius /= STEPS.lost
+                stuck = self.radius < 1 / LINE_SEARCH.far
                 continue
             if q.f < self.least:
                 yield Iterate(self.differences.array(q.y), Move.DESCENT, q.f)
@@ -77,7 +79,7 @@ class BatchedNewton:
         if low <= -0.5 * differences.curvtol or size > max(0.5 * self.gtol, differences.gradient_error(p)):
             return False
         self.extra_steps += 1
-        near = size <= 0.1 * max(low, 0.0) * float(np.min(differences.second_steps(p)))
+        near = size <= BATCHED.near * max(low, 0.0) * float(np.min(differences.second_steps(p)))
         return near or self.extra_steps > BATCHED.extra_steps
 
     def _round(self, p: Point, model: Model, v: Vector | None) -> tuple[Point | None, Model | None]:
@@ -106,7 +108,7 @@ class BatchedNewton:
         length = float(np.linalg.norm((places[best] - p.y) / p.scale))
         if not trials[best] < p.f or length == 0.0:  # noise alone is lower where x cannot move
             return None, None
-        if best or length > 0.9 * self.radius:
+        if best or length > TRUST_REGION.edge * self.radius:
             self.radius = 2 * length
         return (believed, known) if best == 0 and known is not None else (Point(places[best], trials[best]), None)
 
@@ -136,7 +138,7 @@ class BatchedNewton:
         x, h = differences.array(p.y), differences.second_steps(p)
         stencil = point(x) + central(x, differences.array(h))
         price = more + stencil.size + d * (d - 1) // 2
-        dense = d <= BATCHED.dense and price <= differences.f.remaining
+        dense = d <= CHOICE.large and price <= differences.f.remaining
         if dense:
             stencil = stencil + pairs(x, differences.array(h), 1.0)
 

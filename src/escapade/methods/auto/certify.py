@@ -23,7 +23,7 @@ from .dense import DenseMatrix
 from .differences import Differences
 from .model import Model
 from .point import Point
-from .settings import PRECONDITIONER
+from .settings import MODEL, PRECONDITIONER
 
 
 @dataclass
@@ -77,7 +77,7 @@ class CertificateSearch:
             return finder.undecided(str(stop)), ()
 
 
-def learn_products(model: Model, products: Iterable[Product]) -> Model:
+def update_with_products(model: Model, products: Iterable[Product]) -> Model:
     """The model, with all these products."""
     for product in products:
         model.secant(product.vector, product.hessian_image, 0.0, exact=True)
@@ -88,14 +88,14 @@ def model_preconditioner(model: Model, contradiction: float, diagonal: Vector, d
     """(|B| + delta)^(-1/2), of norm one, for what is best known of the Hessian.
 
     That is the model, unless its last secants contradicted it by more than most the spread of its own eigenvalues, or
-    the diagonal that was seen does; then it is this diagonal, if it is uneven, or nothing. In a dense model with
+    the diagonal that was seen does; then it is this diagonal, if its entries differ, or nothing. In a dense model with
     eigenvalues far apart the diagonal may be wrong by a common factor: its form is right.
     """
     spread, same = model.spread(delta), diagonal
     if isinstance(model.B, DenseMatrix) and (total := float(diagonal.sum())) > 0:
         most = PRECONDITIONER.factor
         factor = float(model.diagonal.sum()) / total
-        same = diagonal * factor if spread > PRECONDITIONER.apart and 1 / most < factor < most else diagonal
+        same = diagonal * factor if spread > MODEL.different and 1 / most < factor < most else diagonal
     if spread < PRECONDITIONER.alike or contradiction > 2 * spread or model.misses(same, delta):
         return diagonal_preconditioner(diagonal, delta)
     root: Any = model.inverse_root(delta, LANCZOS.flattest)

@@ -58,13 +58,13 @@ class DenseMatrix:
         nothing is known is taken to be like the others.
         """
         diagonal = np.abs(self.matrix.diagonal())
-        if self.top <= MODEL.uneven * diagonal[diagonal.argmin()]:
+        if self.top <= MODEL.badly_scaled * diagonal[diagonal.argmin()]:
             return None
         rows = np.abs(self.matrix).max(axis=1)
         curved = np.maximum(np.sqrt(diagonal), rows / (math.sqrt(float(rows.max())) + 1e-100))
         known = np.sort(curved[curved > MODEL.unknown * float(curved.max())])
         middle = (len(known) - 1) // 2
-        if len(known) == 0 or float(known[-1]) ** 2 <= MODEL.uneven * float(known[middle]) ** 2:
+        if len(known) == 0 or float(known[-1]) ** 2 <= MODEL.badly_scaled * float(known[middle]) ** 2:
             return None
         units: Vector = 1 / np.where(curved >= known[0], curved, known[middle])
         return units

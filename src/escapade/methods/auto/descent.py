@@ -17,7 +17,7 @@ from .limited_memory import diagonal_model
 from .model import Model
 from .point import GradientKind, Point
 from .refine import price, refine
-from .settings import DESCENT, REFINE, TRUST_REGION
+from .settings import DESCENT, MODEL, REFINE, TRUST_REGION
 from .stagnation import Progress
 from .trust_region import Step, TrustRegion
 
@@ -27,10 +27,10 @@ class NoiseState(IntEnum):
 
     SMALL = 0
     """Forward differences see the gradient."""
-    HIDES_FORWARD = 1
-    """It hides the gradient from forward differences: all are central."""
-    HIDES_CENTRAL = 2
-    """It hides the gradient from those too, though not from the certificate."""
+    DOMINATES_FORWARD = 1
+    """It dominates forward differences of the gradient: all are central."""
+    DOMINATES_CENTRAL = 2
+    """It dominates central ones too, though not those of the certificate."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Descent:
         return sum(last) / len(last) if last else 0.0
 
     @property
-    def settled(self) -> float:
+    def recent_contradiction(self) -> float:
         """The same, or ten times what the last of them did, if that is less."""
         return min(self.contradiction, 10 * self.contradictions[-1]) if self.contradictions else 0.0
 
@@ -104,7 +104,7 @@ class Descent:
         self.contradictions.append(self.model.secant(step.s, q.g - p.g, error))
         differences.update_diagonal_error(self.contradiction)
         if outdated:
-            self._agrees(seen, DESCENT.new_diagonal)
+            self._agrees(seen, MODEL.different)
         return q
 
     def _measured_again(self, p: Point) -> Point:
@@ -137,9 +137,9 @@ class Descent:
     def resume(self, p: Point, local: LocalModel, *, noisier: bool) -> Point:
         """Go on from a point where a certificate was asked for too early, with the gradient that was measured there."""
         if self.noise > NoiseState.SMALL:
-            self.noise = NoiseState.HIDES_CENTRAL
-        elif self.differences.gradient_error(p) > DESCENT.hidden * self.gtol:
-            self.noise = NoiseState.HIDES_FORWARD
+            self.noise = NoiseState.DOMINATES_CENTRAL
+        elif self.differences.gradient_error(p) > DESCENT.small * self.gtol:
+            self.noise = NoiseState.DOMINATES_FORWARD
         q = p.measured(local)
         if noisier:
             q = replace(q, f=local.f0)

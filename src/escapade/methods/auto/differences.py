@@ -30,7 +30,7 @@ from ...oracle import (
 )
 from .point import GradientKind, Point
 from .quadratic import Matrix
-from .settings import DIFFERENCES
+from .settings import DIFFERENCES, PROBE
 
 Index = NDArray[np.int64]
 
@@ -104,7 +104,7 @@ class Differences:
 
     def update_diagonal_error(self, contradiction: float) -> None:
         """Take how wrong the model's diagonal may be from how much secants contradicted the model."""
-        self.diagonal_error = min(max(contradiction, DIFFERENCES.least_diagonal_error), 1.0)
+        self.diagonal_error = min(max(contradiction, PROBE.agreed), 1.0)
 
     # Steps
 
@@ -124,7 +124,7 @@ class Differences:
 
     def along_step(self, p: Point) -> float:
         """The step of second differences along a unit vector."""
-        return DIFFERENCES.along * float(np.median(self.second_steps(p)))
+        return STEPS.apart * float(np.median(self.second_steps(p)))
 
     def fourth_order_steps(self, p: Point, diagonal: Vector) -> Vector:
         """Steps of first differences of fourth order: noise^(1/5), in units in which a curvature is one, and a fifth

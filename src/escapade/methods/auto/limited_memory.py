@@ -12,7 +12,7 @@ from ..._array import Vector, norm2
 from .dense import DenseMatrix
 from .model import Model
 from .quadratic import Matrix
-from .settings import LIMITED_MEMORY, MODEL
+from .settings import LIMITED_MEMORY, MODEL, SUBPROBLEM
 
 
 def diagonal_model(diagonal: Vector) -> Model:
@@ -60,7 +60,7 @@ class LowRankMatrix:
         """Units in which the variables have curvatures of one, if in the user's they are very different."""
         curved = np.sqrt(np.abs(self.diagonal))
         typical = float(np.median(curved))
-        if float(curved.max()) ** 2 <= MODEL.uneven * typical**2:
+        if float(curved.max()) ** 2 <= MODEL.badly_scaled * typical**2:
             return None
         units: Vector = 1 / np.where(curved > MODEL.unknown * float(curved.max()), curved, typical + 1e-300)
         return units
@@ -166,7 +166,7 @@ class LowRankMatrix:
             s = self._shifted(g, shift, scale)
             if s is not None and norm2(s / scale) <= radius:
                 high, best = shift, s
-                if shift == 0.0 or norm2(s / scale) >= (1 - LIMITED_MEMORY.edge) * radius:
+                if shift == 0.0 or norm2(s / scale) >= (1 - SUBPROBLEM.near) * radius:
                     break
             else:
                 low = shift

@@ -11,7 +11,7 @@ import numpy as np
 from ..._array import Vector
 from .differences import Differences
 from .point import Point
-from .settings import LINE_SEARCH
+from .settings import DESCENT, LINE_SEARCH
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _parabolas(at: Callable[[float], float], seen: dict[float, float], t: float,
         if not left < s < right:
             break
         curvature, before, least = second, seen[best], LINE_SEARCH.flat * (seen[0.0] - seen[best])
-        if before - predicted <= least or abs(s - best) * second <= LINE_SEARCH.slope * gtol:
+        if before - predicted <= least or abs(s - best) * second <= DESCENT.small * gtol:
             break
         if at(s) < before and abs(seen[s] - predicted) <= least:
             break

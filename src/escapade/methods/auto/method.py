@@ -26,7 +26,7 @@ from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
-from .certify import CertificateSearch, learn_products
+from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
 from .differences import Differences
@@ -37,7 +37,7 @@ from .point import GradientKind, Point
 from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
-from .settings import METHOD, PROBE, TRUST_REGION
+from .settings import METHOD, MODEL, PROBE, TRUST_REGION
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -87,12 +87,19 @@ class Phase(Enum):
     """What a run does next."""
 
     START = auto()
+    """Poll the coordinates around x0."""
     DESCEND = auto()
+    """Take a trust-region step."""
     PROBE = auto()
+    """Look for negative curvature with a few products."""
     ESCAPE = auto()
+    """Follow a direction of negative curvature."""
     POLL = auto()
+    """Try the coordinates, and correct the model's diagonal."""
     REFINE = auto()
+    """Take Newton steps on differences of fourth order."""
     CERTIFY = auto()
+    """Ask for the certificate, and end or go on."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +233,7 @@ class _Run:
         local = self.certificates.measure(p)
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
-            return self.select(early, stuck=self.descent.noise is NoiseState.HIDES_CENTRAL)
+            return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
         if local.gradient_norm.lower > self.gtol:  # a few products may show a way on
             p = p.measured(local)
             v = self._probed(p, METHOD.probes[0])
@@ -234,8 +241,8 @@ class _Run:
                 return State(Phase.CERTIFY, p, ending=Ending.of(rules.undecided(STEEP), Evidence(local=local)))
             return State(Phase.ESCAPE, p, v)
         model = self.descent.model
-        finding, products = self.certificates.search(local, model, self.descent.settled, trusted=trusted)
-        self.descent.model = learn_products(model, products)
+        finding, products = self.certificates.search(local, model, self.descent.recent_contradiction, trusted=trusted)
+        self.descent.model = update_with_products(model, products)
         if finding.direction is None:
             return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))
         return State(Phase.ESCAPE, p, to_numpy(finding.direction).astype(np.float64))
@@ -290,9 +297,9 @@ class _Run:
         if p.steepness <= self.gtol:
             return not self.tested
         fall = self.looked_at - p.f
-        if not math.isfinite(fall) or fall < METHOD.probe_gain * self.largest_drop:
+        if not math.isfinite(fall) or fall < MODEL.negligible * self.largest_drop:
             return False
-        return self.descent.model.gain(p.g) <= METHOD.probe_gain * fall
+        return self.descent.model.gain(p.g) <= MODEL.negligible * fall
 
     def _too_early(self, p: Point, local: LocalModel) -> Point | None:
         """The point to go on from, where the gradient is not small after all, or the noise larger than was assumed.

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._array import Vector, norm2
+from ...derivatives.settings import UNITS
 from .quadratic import Matrix
 from .settings import MODEL
 
@@ -129,7 +130,7 @@ class Model:
     def misses(self, diagonal: Vector, delta: float, least: float = 0.0) -> bool:
         """Whether the diagonal that was seen is another than that of B, by half as much as the eigenvalues differ."""
         off = float(np.mean(np.abs(self.diagonal - diagonal) / (np.abs(diagonal) + delta)))
-        return off > max(MODEL.shift * self.spread(delta), least)
+        return off > max(MODEL.different * self.spread(delta), least)
 
     # Steps
 
@@ -189,7 +190,7 @@ class Model:
             self.B = self.B.with_product(s / length, r / length)
         elif self._believable(r, slope := float(r.dot(s)), s, y, top, abs(slope) / (size * length)):
             self.B = self.B.plus((1 / slope, r))
-        elif min(float(s @ y), float(s @ (Bs := y - r))) > MODEL.convex * top * length**2:
+        elif min(float(s @ y), float(s @ (Bs := y - r))) > MODEL.negligible * top * length**2:
             self.B = self.B.plus((1 / float(s @ y), y), (-1 / float(s @ Bs), Bs))
         else:
             self.along(s / length, float(s @ y) / length**2)
@@ -214,7 +215,7 @@ class Model:
         if self.fresh:
             diagonal = np.abs(self.diagonal)
             self.fresh, typical = False, float(np.median(diagonal))
-            alike = float(diagonal.max()) <= MODEL.spread * float(diagonal.min())
+            alike = float(diagonal.max()) <= UNITS.alike * float(diagonal.min())
             if alike and norm2(y - typical * s) < MODEL.better * norm2(r):
                 self.B = self.B.multiple_of_identity(typical)
                 r = y - typical * s

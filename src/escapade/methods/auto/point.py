@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -15,16 +15,15 @@ NOT_KNOWN: Vector = np.zeros(0)
 
 
 class GradientKind(Enum):
-    """Where a gradient comes from."""
+    """Where a gradient comes from.
 
-    NONE = auto()
-    """It is not known."""
-    FORWARD = auto()
-    """Forward differences, corrected by the model's diagonal."""
-    CENTRAL = auto()
-    """Central differences."""
-    FITTED = auto()
-    """Central differences of fourth order, on steps that fit each variable and the noise."""
+    Each kind is more accurate than the one before.
+    """
+
+    NONE = "it is not known"
+    FORWARD = "forward differences, corrected by the model's diagonal"
+    CENTRAL = "central differences"
+    FOURTH_ORDER = "central differences of fourth order, on steps that fit each variable and the noise"
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Point:
     @property
     def accurate(self) -> bool:
         """Whether a better gradient than this one would take other means than central differences."""
-        return self.kind in (GradientKind.CENTRAL, GradientKind.FITTED)
+        return self.kind in (GradientKind.CENTRAL, GradientKind.FOURTH_ORDER)
 
     def measured(self, local: LocalModel) -> Point:
         """The same point with the gradient of a local model."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Vector
+from ...derivatives.settings import NOISE
 from ...oracle.missing import SHORTER
 from .differences import Differences, Index
 from .point import GradientKind, Point
@@ -49,10 +50,10 @@ class _Row:
         self.h[which] = h
         expected = self.diagonal[which] * h**2 / 2
         size = (np.abs(self.diagonal[which]) + self.differences.curvtol) * h**2 / 2
-        missed, noise = np.abs(change - expected), POLL.errors * self.error
-        self.contradiction = max(self.contradiction, float(np.max((missed - noise) / size)))
+        residual, noise = np.abs(change - expected), NOISE.significant * self.error
+        self.contradiction = max(self.contradiction, float(np.max((residual - noise) / size)))
         self.row[which], self.g[which] = change / h, (change - expected) / h
-        return change, missed > POLL.contradicted * size + noise
+        return change, residual > POLL.contradicted * size + noise
 
     def other_side(self, which: Index, change: Vector) -> None:
         """The other side of these: slope and curvature apart."""
@@ -66,7 +67,7 @@ class _Row:
 
     def curves_down(self, which: Index) -> bool:
         """Whether one of these coordinates is a way out of a saddle."""
-        error = 2 * POLL.errors * self.error / self.h[which] ** 2
+        error = 2 * NOISE.significant * self.error / self.h[which] ** 2
         worst = int(np.argmin(self.diagonal[which] + error))
         i = int(which[worst])
         curved = self.diagonal[i] + error[worst] <= -self.differences.curvtol / 2

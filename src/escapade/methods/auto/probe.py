@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..._array import Vector
+from ...derivatives.settings import NOISE, PRODUCTS
 from ...oracle import MIRRORED, Stencil, point, retaken
 from .differences import Differences
 from .model import Model
 from .point import Point
-from .settings import POLL, PROBE
+from .settings import MODEL, PROBE
 
 
 def probe(differences: Differences, model: Model, p: Point, rng: np.random.Generator, most: int) -> Vector | None:
@@ -39,7 +40,7 @@ def probe(differences: Differences, model: Model, p: Point, rng: np.random.Gener
             seen = _curvature_bound(differences, p, v)
             if seen > threshold:
                 model.along(v, seen)
-            elif refined or abs(seen - low) <= PROBE.sure * abs(seen):
+            elif refined or abs(seen - low) <= MODEL.different * abs(seen):
                 return v
             else:
                 q, refined = v, True
@@ -70,7 +71,7 @@ def _product(differences: Differences, model: Model, p: Point, q: Vector) -> tup
 
     Queries: d + 1
     """
-    length = PROBE.reach * float(np.median(differences.second_steps(p)))
+    length = PRODUCTS.longest * float(np.median(differences.second_steps(p)))
 
     def end(scale: Vector) -> Stencil:
         return point(differences.array(p.y + scale[0] * length * q))
@@ -80,7 +81,7 @@ def _product(differences: Differences, model: Model, p: Point, q: Vector) -> tup
     change = differences.forward_row(there, p.h) - p.row
     change = np.where(np.isnan(change), model.B @ (there.y - p.y), change)  # which says nothing new
     y = there.y
-    return y - p.y, change, POLL.errors * differences.value_error(p.f) * float(np.linalg.norm(1 / p.h))
+    return y - p.y, change, NOISE.significant * differences.value_error(p.f) * float(np.linalg.norm(1 / p.h))
 
 
 def _lowest(basis: list[Vector], images: list[Vector], model: Model, threshold: float) -> tuple[float, Vector]:
@@ -94,7 +95,7 @@ def _ritz(basis: list[Vector], images: list[Vector]) -> tuple[float, Vector]:
     if len(basis) > len(basis[0]):
         return np.inf, basis[-1]
     Q, R = np.linalg.qr(np.stack(basis, axis=1))
-    if float(np.min(np.abs(np.diag(R)))) < PROBE.independent:
+    if float(np.min(np.abs(np.diag(R)))) < MODEL.negligible:
         return np.inf, basis[-1]
     T = Q.T @ np.linalg.solve(R.T, np.stack(images)).T
     values, vectors = np.linalg.eigh((T + T.T) / 2)
@@ -107,4 +108,4 @@ def _curvature_bound(differences: Differences, p: Point, v: Vector) -> float:
     Queries: 2
     """
     t = differences.along_step(p)
-    return differences.curvature(p, v, t) + 2 * POLL.errors * differences.value_error(p.f) / t**2
+    return differences.curvature(p, v, t) + 2 * NOISE.significant * differences.value_error(p.f) / t**2

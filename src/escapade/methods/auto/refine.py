@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._array import Vector
+from ...derivatives.settings import NOISE
 from ...errors import NonFiniteValue
 from ...oracle import Stencil, central, or_nan, pairs, retaken
 from .dense import DenseMatrix
@@ -35,10 +36,10 @@ def refine(
     """A point where f is lower, or the gradient less than half as large and f no larger, as far as its noise shows, and
     the model there; or None.
 
-    Queries: those of `_fitted`, and 4*d + 1 a step
+    Queries: those of `_fourth_order`, and 4*d + 1 a step
     """
     try:
-        first, model = _fitted(differences, p, rng)
+        first, model = _fourth_order(differences, p, rng)
         if not np.isfinite(model.B.top):
             return None
         now = first
@@ -54,7 +55,7 @@ def refine(
 
 def _newton(differences: Differences, p: Point, model: Model, enough: float) -> Point:
     """One step, or p if it brings neither a lower value, beyond noise, nor half the gradient at the same."""
-    y, noise = differences.host(p.y + _stiff(model, p.g, enough)), REFINE.shown * differences.value_error(p.f)
+    y, noise = differences.host(p.y + _stiff(model, p.g, enough)), NOISE.significant * differences.value_error(p.f)
     q = Point(y, differences.value(y), h=p.h)
     if not q.f <= p.f + noise:
         return p
@@ -76,7 +77,7 @@ def _stiff(model: Model, g: Vector, enough: float) -> Vector:
     return step
 
 
-def _fitted(differences: Differences, p: Point, rng: np.random.Generator) -> tuple[Point, Model]:
+def _fourth_order(differences: Differences, p: Point, rng: np.random.Generator) -> tuple[Point, Model]:
     """The noise, the gradient and all second differences at p, on steps that fit them.
 
     Queries: 4*d + 9 + d*(d - 1), and 4*d more each time the curvatures are not those that the steps were made for
@@ -104,7 +105,7 @@ def _row(differences: Differences, p: Point) -> tuple[Point, Vector, Vector]:
     values, scale = retaken(differences.f.tagged("descent"), rows, owner, differences.d)
     h, (plus, minus, far, back) = scale * h, np.split(values, 4)
     g, row = (8 * (plus - minus) - (far - back)) / (12 * h), (plus - p.f) / h
-    q = replace(p, g=g, h=h, row=row, kind=GradientKind.FITTED, refined=True)
+    q = replace(p, g=g, h=h, row=row, kind=GradientKind.FOURTH_ORDER, refined=True)
     return q, plus + minus, (16 * (plus + minus) - (far + back) - 30 * p.f) / (12 * h**2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._settings import number
+from ...derivatives.settings import LIMIT
 
 ABLATED = "inherited; benchmarks/ablation.py, seeds 9000 to 9099: without it "
 HELD = "inherited; benchmarks/ablation.py, seeds 9000 to 9099, as a part of what it belongs to"
@@ -16,14 +17,12 @@ class MethodSettings:
 
     probes: tuple[int, int] = number((12, 1), "products", "spent on a model that keeps being contradicted, first and "
                                      "later", ABLATED + "1.02 times the queries, 1.13 from 200 variables on")
-    probe_gain: float = number(1e-3, "of the decrease since the last look", "a probe waits until a Newton step would "
-                               "gain less", HELD)
-    probe_steps: int = number(2, "steps", "after so many the secants have tried the model, unless the run came far",
+    probe_steps: int = number(2, "steps", "after this number the secants have tried the model, unless the run came far",
                               HELD)
     far: float = number(0.5, "of the largest decrease between looks", "what coming far means", HELD)
     restarts: int = number(3, "times", "a run goes on after a certificate was asked for too early",
                            ABLATED + "22 of 122 successes are lost")
-    futile: int = number(4, "directions", "that may lead nowhere before a run gives up", HELD)
+    futile: int = number(4, "directions", "that may lead nowhere before a run gives up", LIMIT)
     unbounded: float = number(1e25, "of 1 + |f(x0)|", "f that falls below minus this has no bottom",
                               "beyond it second differences have no digits left")
 
@@ -32,19 +31,17 @@ class MethodSettings:
 class DifferenceSettings:
     """Steps and noise of the differences outside the certificate."""
 
-    few: int = number(8, "variables", "up to so many all second differences are taken at the start and where a model "
-                      "failed", ABLATED + "1.02 times the queries")
+    few: int = number(8, "variables", "up to this number all second differences are taken at the start and where a "
+                      "model failed", ABLATED + "1.02 times the queries")
     noisier: float = number(50.0, "factor", "noise larger than assumed by less makes no difference",
                             "an error of sqrt(50) in a step doubles no gradient error that decides")
     resolved: int = number(64, "units in the last place of x_i", "no step is shorter",
                            "2^6: an error of 1% of the step")
     diagonal_error: float = number(0.3, "relative", "the error assumed of the model's diagonal before secants tell",
                                    HELD)
-    least_diagonal_error: float = number(0.01, "relative", "and the least that is assumed later", HELD)
     change: float = number(1e-3, "of |f|", "steps over which f changes by more are cut in a dense Hessian", HELD)
     change_aim: float = number(1e-4, "of |f|", "and aimed at so large a change", HELD)
     change_noise: float = number(1e4, "value errors", "a smaller change is none", HELD)
-    along: float = number(2.75, "median steps", "second differences along a direction", "no multiple of other steps")
 
 
 @dataclass(frozen=True)
@@ -59,17 +56,16 @@ class ModelSettings:
                                  ABLATED + "1.03 times the queries from 200 variables on")
     futile_steps: int = number(6, "steps", "that gained nothing on an indefinite model before it is kept positive "
                                "definite", "tests: a Rosenbrock valley of 100 variables takes a fifth more without it")
-    convex: float = number(1e-3, "of the curvatures in sight", "BFGS is used where both curvatures exceed it", HELD)
-    spread: float = number(30.0, "factor", "a first diagonal that differs by more is kept", ABLATED + "1.01 times")
     better: float = number(0.8, "of the residual", "a multiple of the identity must leave less to replace it", HELD)
-    uneven: float = number(1e4, "factor", "variables whose curvatures differ by more get units of their own",
+    badly_scaled: float = number(1e4, "factor", "variables whose curvatures differ by more get units of their own",
                            ABLATED + "3 of 123 successes are lost (seeds 9040 to 9055)")
     unknown: float = number(1e-8, "of the root of the largest curvature", "below it a variable may have none",
                             "sqrt(eps)")
     floor: float = number(1e-8, "of the largest curvature", "smaller ones are raised to it in a Newton step",
                           "sqrt(eps)")
     huge: float = number(1e100, "curvature", "a larger one, or NaN, is none", "its square does not overflow")
-    shift: float = number(0.5, "of the spread of the eigenvalues", "a diagonal that misses by more is another", HELD)
+    negligible: float = number(1e-3, "relative", "a gain, a curvature or a component that is smaller is none", HELD)
+    different: float = number(0.5, "relative", "a curvature or a diagonal that differs by more is another", HELD)
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,7 @@ class LimitedMemorySettings:
                         "factors of 500 variables take as long as 500 cheap queries")
     rank: int = number(60, "directions", "kept; of more, the largest corrections", HELD)
     singular: float = number(1e-9, "relative", "what is smaller is not positive definite", "1e7 eps")
-    shifts: int = number(60, "shifts", "tried for one step", "bisection to one part in 2^60")
-    edge: float = number(0.05, "of the radius", "how near a shortened step must end to the edge", HELD)
+    shifts: int = number(60, "shifts", "tried for one step", LIMIT)
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ class SubproblemSettings:
     edge: float = number(1e-6, "of the radius", "how much a step may be too long before it is cut", HELD)
     near: float = number(0.05, "of the radius", "how far from it a step may end in many dimensions", HELD)
     many: int = number(64, "variables", "from here on an inverse is kept: it costs less than Cholesky factors", "timed")
-    tries: int = number(20, "shifts", "tried before eigenvectors are taken", HELD)
+    tries: int = number(20, "shifts", "tried before eigenvectors are taken", LIMIT)
     block: int = number(200_000, "multiplications", "that BLAS does on one thread", "timed")
     exact: float = number(1e-8, "of |g|", "what a step by the inverse may leave of the gradient", "sqrt(eps)")
     pivot: float = number(1e-6, "of the determinant", "a change that leaves less ends the inverse", HELD)
@@ -127,16 +122,16 @@ class DescentSettings:
                             "its error fits in half")
     failed_steps: int = number(8, "steps", "that may fail before the gradient is measured centrally",
                                ABLATED + "1.04 times the queries on noise")
-    hidden: float = number(0.1, "of gtol", "a forward gradient of larger error is not accurate enough to end on", HELD)
     stagnation: int = number(30, "steps", "over which a run is looked at for stagnation",
                              ABLATED + "all 27 Beale functions in valleys at infinity fail (seeds 9040 to 9055)")
-    stagnation_gain: float = number(0.1, "of gtol times the distance", "less gained in these is stagnation", HELD)
     outdated: int = number(8, "steps", "over which a model is compared with what steps gained",
                            ABLATED + "1.06 times the queries from 200 variables on, 3 of 122 successes lost")
     outdated_gain: float = number(1.35, "of the predicted decrease", "more, on average, and the model is outdated",
                                   HELD)
-    new_diagonal: float = number(0.5, "relative, on average", "a diagonal this different makes a new model", HELD)
     last_secants: int = number(3, "secants", "whose contradictions are averaged", HELD)
+    small: float = number(
+        0.1, "of gtol", "a slope or an error that does not matter: forward gradients, line searches, stagnation", HELD
+    )
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,6 @@ class PollSettings:
     blocks: int = number(32, "blocks", "a row is asked for in: the poll ends with the block of its first direction",
                          "a block costs at most 3% of the row too much")
     slope: float = number(0.1, "of curvature times scale", "a steeper coordinate is left to descent", HELD)
-    errors: float = number(4.0, "value errors", "a smaller difference is none", "four values, each wrong by one")
 
 
 @dataclass(frozen=True)
@@ -158,11 +152,8 @@ class ProbeSettings:
     """Products that look for a direction down."""
 
     agreed: float = number(0.01, "relative", "a product that contradicts the model by less agrees", HELD)
-    sure: float = number(0.5, "relative", "a curvature this near the model's needs no product of its own", HELD)
     tilt: float = number(2.0, "per standard deviation", "the log-weight that higher diagonal entries lose", HELD)
     least: float = number(4.0, "log-weight", "no coordinate loses more: alone it shows no other", HELD)
-    reach: float = number(8.0, "median steps", "the step along the vector of a product", HELD)
-    independent: float = number(1e-3, "of the norm", "a vector with less across the others is all but known", HELD)
 
 
 @dataclass(frozen=True)
@@ -172,9 +163,9 @@ class LineSearchSettings:
     shorten: int = number(40, "times", "the first length is divided by 4 while f does not fall", "4^40 exceeds 1/eps")
     grow: tuple[float, float] = number((1.4, 2.0), "factors", "the first, and all later extensions", HELD)
     inner: float = number(0.7, "of the length", "a third point for the first parabola", HELD)
-    parabolas: int = number(8, "times", "at most", ABLATED + "three instead of eight: no difference")
-    flat: float = number(1e-12, "of the decrease", "a parabola that promises less ends the search", HELD)
-    slope: float = number(0.1, "of gtol", "the slope at which the search ends", HELD)
+    parabolas: int = number(8, "times", "at most", LIMIT)
+    flat: float = number(1e-12, "of the decrease", "a parabola that promises less ends the search",
+                         "rounding: a few thousand eps")
     far: float = number(1e10, "scales of x", "a fall that goes on so far has no bottom", "beyond it x + h is x")
 
 
@@ -183,9 +174,8 @@ class RefineSettings:
     """Newton steps on differences of fourth order."""
 
     most: int = number(100, "variables", "up to here all second differences cost no more than a certificate", "d^2/2")
-    fits: int = number(3, "times", "steps are fitted to the curvatures seen", HELD)
-    newton: int = number(5, "steps", "with one model", HELD)
-    shown: float = number(4.0, "value errors", "a larger change of f shows", "two values, twice each")
+    fits: int = number(3, "times", "steps are fitted to the curvatures seen", LIMIT)
+    newton: int = number(5, "steps", "with one model", LIMIT)
     digits: float = number(1e-16, "of the largest eigenvalue", "smaller ones are rounding", "eps / 2")
     enough: float = number(0.3, "of gtol", "what a refinement may leave of the gradient",
                            ABLATED + "refinement: 5 of 122 successes are lost")
@@ -195,12 +185,13 @@ class RefineSettings:
 class BatchedSettings:
     """Few rounds of many queries."""
 
-    dense: int = number(300, "variables", "up to here a round asks for all second differences", HELD)
-    radii: tuple[float, ...] = number((1.0, 0.25, 4.0, 0.0625, 16.0), "of the radius", "tried at once", HELD)
+    radii: tuple[float, ...] = number((1.0, 0.25, 4.0, 0.0625, 16.0), "of the radius", "tried at once",
+                                      "powers of 4 around it")
     lengths: tuple[float, ...] = number(tuple(4.0**k for k in range(-6, 3)), "scales", "tried along a direction down",
                                         "powers of 4 over five orders")
-    extra_steps: int = number(2, "steps", "spent on a gradient within the tolerance", HELD)
-    certificates: int = number(8, "certificates", "that may be asked for", HELD)
+    extra_steps: int = number(2, "steps", "spent on a gradient within the tolerance", LIMIT)
+    certificates: int = number(8, "certificates", "that may be asked for", LIMIT)
+    near: float = number(0.1, "difference steps", "a Newton step that is shorter needs not to be taken", HELD)
 
 
 @dataclass(frozen=True)
@@ -210,7 +201,6 @@ class PreconditionerSettings:
     alike: float = number(0.02, "relative spread", "of eigenvalues below which a model is no better than the identity",
                           ABLATED + "preconditioning: 1.11 to 1.40 times the queries")
     factor: float = number(2.0, "factor", "by which the sum of the eigenvalues may be wrong", HELD)
-    apart: float = number(0.5, "relative spread", "above which the diagonal may be wrong by a common factor", HELD)
 
 
 METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettings()

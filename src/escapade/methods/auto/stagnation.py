@@ -26,18 +26,18 @@ class Progress:
         self.distance += length
 
     def stagnates(self, value: float, slope: float, steps: int) -> bool:
-        """Whether the last of so many steps, which end at this value, led along a valley with a slope within this."""
+        """Whether the last `window` steps, which end at this value, led along a valley with a slope within this."""
         if min(steps, len(self.trail)) < self.window:
             return False
         before, distance = self.trail[-self.window]
-        if before - value > DESCENT.stagnation_gain * slope * (self.distance - distance):
+        if before - value > DESCENT.small * slope * (self.distance - distance):
             return False
         self.trail.clear()
         self.window *= 2
         return True
 
     def outdated(self, ratios: list[float], steps: int) -> bool:
-        """Whether the last of so many steps gained more than was predicted, by these ratios."""
+        """Whether the last steps gained more than was predicted, by these ratios."""
         last = ratios[-DESCENT.outdated :]
         if steps < self.patience or sum(last) <= DESCENT.outdated_gain * DESCENT.outdated:
             return False

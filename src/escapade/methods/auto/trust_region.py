@@ -104,8 +104,8 @@ def _adjusted(differences: Differences, p: Point, step: Step) -> Step:
     if not (slope < 0 < second < math.inf):
         return step
     t = min(-slope / second, TRUST_REGION.lengthen)
-    shown = (t - 1) ** 2 * second >= 4 * differences.value_error(p.f)
-    if not shown or (t - 1) ** 2 * (differences.d + 1) < TRUST_REGION.worth:
+    visible = (t - 1) ** 2 * second >= 4 * differences.value_error(p.f)
+    if not visible or (t - 1) ** 2 * (differences.d + 1) < TRUST_REGION.worth:
         return step
     return _better(differences, p, step, t, step.predicted)
 

@@ -39,7 +39,7 @@ class Journal:
         An SQLite file, made if it is not there. Not a link.
     tag : str, optional
         Anything that names the version of the function (a commit, a date). A journal with another tag is refused: a
-        changed function is another function, and nobody else can tell.
+        changed function is not the same, and nobody else can tell.
     """
 
     path: str | os.PathLike[str]

@@ -26,11 +26,11 @@ class Wanted:
     batch: tuple[Any, ...]
 
 
-class Seat(Generic[T]):
-    """Runs `job(seat)` in a thread, where the seat is the executor: each evaluation waits for `send`.
+class CoroutineThread(Generic[T]):
+    """Runs `job(self)` in a thread of its own, as the executor of the job: each evaluation waits for `send`.
 
     The two threads take turns, so that a hand-over needs two locks and nothing can race; the job finds the context
-    variables (NumPy's error state) and the warning filters of whoever made the seat. A job that is not carried to its
+    variables (NumPy's error state) and the warning filters of whoever made it. A job that is not carried to its
     end waits until it is sent an exception.
 
     Attributes
@@ -69,7 +69,7 @@ class Seat(Generic[T]):
         self._go.release()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Whether the job has given the turn back, now or (a negative number: for certain) after so many seconds."""
+        """Whether the job has given the turn back, now or (a negative number: for certain) after `seconds`."""
         if not self.back:
             while self._done.acquire(timeout=seconds) and not self.back:
                 pass

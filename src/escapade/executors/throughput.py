@@ -10,7 +10,7 @@ SMOOTHING = 0.3
 
 
 @dataclass
-class Pace:
+class Throughput:
     """The measured cost of one evaluation, and what is decided from it."""
 
     workers: int
@@ -20,7 +20,7 @@ class Pace:
     """Seconds a point."""
 
     def seen(self, points: int, seconds: float) -> None:
-        """So many points took so long, wherever they were evaluated."""
+        """`points` points took `seconds`, wherever they were evaluated."""
         if points:
             new = seconds / points
             self.cost = new if self.cost is None else (1 - SMOOTHING) * self.cost + SMOOTHING * new

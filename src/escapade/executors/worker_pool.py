@@ -17,7 +17,7 @@ from .remote import Work, WorkerDied, library, pickled
 from .worker import serve
 
 STILLBORN = 3
-"""So many workers that die before they are ready, while no other is, will not be followed by another."""
+"""Workers that may die before they are ready, while no other is, before no other is started."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Worker:
     process: Any
     conn: Connection
     since: float
-    """When it was last heard of."""
+    """When it last answered."""
     ready: bool = False
     rows: deque[int] = field(default_factory=deque)
     last: int = 0
@@ -47,8 +47,8 @@ class Worker:
         self.process.join()
 
 
-class Staff:
-    """So many workers with one function.
+class WorkerPool:
+    """`size` workers with one function.
 
     `start` is "loky" (fresh processes that need no importable main module), "spawn", "forkserver" or "fork"; by default
     what `multiprocessing.set_start_method` was told, or loky where it is installed, or what the system does. A function

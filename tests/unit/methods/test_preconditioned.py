@@ -14,21 +14,21 @@ from escapade.methods.auto.dense import DenseMatrix
 from escapade.methods.auto.model import Model
 
 
-def products(d, rng, bend=0.5):
+def products(d, rng, curving=0.5):
     """Products around a point where third derivatives leave forward products inexact, and the exact Hessian there."""
     A, z = np.diag(rng.uniform(0.5, 3, d)), rng.standard_normal(d)
 
     def fun(X):
         square = np.sum(X * X, axis=1)
-        return np.einsum("ij,ij->i", X @ A, X) / 2 + bend * square**2 / 4
+        return np.einsum("ij,ij->i", X @ A, X) / 2 + curving * square**2 / 4
 
     local = measure(Oracle.of(fun, vectorized=True), z, curvtol=0.1, rng=rng)
-    return HessianProducts(local, order=1), A + bend * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
+    return HessianProducts(local, order=1), A + curving * (float(z @ z) * np.eye(d) + 2 * np.outer(z, z))
 
 
 @pytest.mark.parametrize("d", [32, 60])
 def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
-    failure, missed, sizes = 0.05, 0, []
+    failure, failed, sizes = 0.05, 0, []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         multiply, H = products(d, rng)
@@ -40,9 +40,9 @@ def test_a_bound_on_the_error_that_fails_as_rarely_as_stated(d):
         spent = multiply.local.f.ledger.queries - before
         assert spent == 4 * PRODUCTS.components + 16  # those, and a look on shorter steps
         assert not found.scale_dependent
-        missed += error > found.error
+        failed += error > found.error
         sizes.append(found.error / error)
-    assert missed <= 200 * failure + 4 * np.sqrt(200 * failure)
+    assert failed <= 200 * failure + 4 * np.sqrt(200 * failure)
     assert np.median(sizes) < 6
 
 

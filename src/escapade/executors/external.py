@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from .._array import Array
 from .job import Job
 from .local import RowFailure
-from .pace import Pace
 from .remote import Failed, Misshapen, Work, WorkerDied
+from .throughput import Throughput
 
 DEATHS = 3
-"""A point during whose evaluation so many workers died is one that kills them."""
+"""A point during whose evaluation this number of workers died is one that kills them."""
 
 
 RECOUNT = 5.0
@@ -54,7 +54,7 @@ class Transport(Protocol):
         ...
 
 
-class Elsewhere:
+class ExternalExecutor:
     """A function evaluated in chunks by a transport. Values take the places of their rows, whatever comes first.
 
     Attributes
@@ -73,7 +73,7 @@ class Elsewhere:
     ) -> None:
         self.transport, self.vectorized = transport, vectorized
         self.job = Job(Work(fun, args, vectorized), timeout)
-        self.pace = Pace(1, transport.worth)
+        self.throughput = Throughput(1, transport.worth)
         self.resent, self._calls = 0, 0
         self._width, self._until = 1, -1.0
 
@@ -107,7 +107,7 @@ class Elsewhere:
 class _Round:
     """One block, until every row has a value or has failed."""
 
-    def __init__(self, executor: Elsewhere, block: Array, batch: tuple[Any, ...]) -> None:
+    def __init__(self, executor: ExternalExecutor, block: Array, batch: tuple[Any, ...]) -> None:
         self.executor, self.block, self.batch = executor, block, batch
         self.out: list[Any] = [None] * int(block.shape[0])
         self.fresh, self.again = 0, deque[int]()
@@ -116,11 +116,11 @@ class _Round:
         self.messages, self.resent = 0, 0
 
     def values(self) -> Any:
-        transport, pace = self.executor.transport, self.executor.pace
-        pace.workers = self.executor.width()
+        transport, throughput = self.executor.transport, self.executor.throughput
+        throughput.workers = self.executor.width()
         while True:
             # One chunk waits for each that runs, so that no worker does; all of them wait while the cost is unknown.
-            most = pace.workers if pace.cost is None else 2 * pace.workers
+            most = throughput.workers if throughput.cost is None else 2 * throughput.workers
             while len(self.sent) < most and (self.again or self.fresh < len(self.out)):
                 self._send()
             if not self.sent:
@@ -134,7 +134,7 @@ class _Round:
                     continue
                 if isinstance(values, Misshapen):
                     return values.raw
-                pace.seen(len(rows), seconds)
+                throughput.seen(len(rows), seconds)
                 for row, value in zip(rows, values, strict=True):
                     self.out[row] = value.at(row) if isinstance(value, Failed) else value
 
@@ -144,7 +144,7 @@ class _Round:
             row = self.again.popleft()
             rows = range(row, row + 1)
         else:
-            stop = self.fresh + executor.pace.chunk(len(self.out) - self.fresh)
+            stop = self.fresh + executor.throughput.chunk(len(self.out) - self.fresh)
             rows = range(self.fresh, min(stop, len(self.out)))
             self.fresh = rows.stop
         block = self.block[rows.start : rows.stop, :]
