@@ -175,7 +175,7 @@ def curvature_along(
             pair = stencil.along(v, (h, -h), "curvature")
         except NonFiniteValue:  # here and there, perhaps; or f ends
             raw, extrapolated, lost = [], [], lost + 1
-            h *= STEPS.nearby if lost <= STEPS.nearby_tries else 0.125
+            h *= STEPS.nearby if lost <= STEPS.nearby_tries else 1 / 8
             continue
         noise_error = value_error / h**2
         raw.append(Estimate((float(pair.sum()) - 2 * stencil.f0) / h**2, noise_error))

@@ -85,14 +85,19 @@ def octopus(d=6):
 
 
 def test_at_the_origin_the_literal_finder_works():
+    """In 28 or 29 of 30 seeds; in the others products are too inexact, and it says so."""
     problem, settings = octopus()
-    for seed in range(3):
+    found = 0
+    for seed in range(10):
         f = Oracle.of(problem, vectorized=True)
         finding = settings.finder()(f, problem.saddles[0], np.random.default_rng(seed))
-        assert finding.found
-        v = finding.direction
-        assert v @ problem.hessian(problem.saddles[0]) @ v <= -0.5
-        assert f.ledger.by_purpose["curvature"] <= 4 * 6 * settings.iterations + 30
+        assert not finding.certified
+        if finding.found:
+            found += 1
+            v = finding.direction
+            assert v @ problem.hessian(problem.saddles[0]) @ v <= -0.5
+            assert f.ledger.by_purpose["curvature"] <= 4 * 6 * settings.iterations + 30
+    assert found >= 7
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])
