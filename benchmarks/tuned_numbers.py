@@ -65,8 +65,6 @@ EXEMPT = {
     ("derivatives/smoothness.py", "roughest: 2.5"): "the middle of a third difference",
     ("derivatives/smoothness.py", "roughest: 20"): "a third difference of 8 errors, and what two further levels show",
     ("derivatives/steps.py", "_EXPONENT = 9218868437227405312"): "bits of a double",
-    ("derivatives/units.py", "length_at_zero: 100"): ROUNDING,
-    ("derivatives/units.py", "parts: 100"): ROUNDING,
     ("methods/auto/limited_memory.py", "_plus_one: 1e-12"): ROUNDING,
     ("methods/auto/quadratic.py", "lowest_scaled: 1e-12"): ROUNDING,
     ("methods/auto/quadratic.py", "_by_eigenvectors: 1e-12"): ROUNDING,

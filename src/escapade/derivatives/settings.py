@@ -229,17 +229,15 @@ class LadderSettings:
 
 @dataclass(frozen=True)
 class UnitSettings:
-    """Units of variables and values."""
+    """How far variables matter."""
 
-    alike: float = number(30.0, "factor", "variables whose sizes differ by less have one unit", STUDY)
+    alike: float = number(30.0, "factor", "variables whose sizes or curvatures differ by less have one unit", STUDY)
     travelled: float = number(0.01, "of the way", "a variable's length is at least this much of its way from x0", STUDY)
     least: float = number(1e-3, "of the median", "no variable's length is less, beside the others", STUDY)
-    zero: float = number(1e-6, "1", "a point all of whose variables are smaller is 0, and tells no lengths",
-                         "a minimiser at 0 is found to within 1e-6")
-    powers: int = number(13, "powers of 16", "lengths at x = 0 that are tried, up and down", "16^13 = 4.5e15")
-    halvings: int = number(4, "times", "the interval in which the parabola fails is halved", "16 to 1.2")
-    step: float = number(1e-3, "of the unit of x", "second differences for the unit of f", "eps^(1/4) is 1.2e-4")
-    floor: float = number(1e-6, "of the largest", "the least curvature that counts", STUDY)
+    zero: float = number(
+        1e-6, "1", "a point all of whose variables are smaller is 0, and tells no lengths",
+        "a minimiser at 0 is found to within 1e-6",
+    )
 
 
 STEPS = StepSettings()

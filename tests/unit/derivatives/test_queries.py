@@ -21,7 +21,6 @@ from escapade.derivatives import (
     products,
     sampling,
     smoothness,
-    units,
 )
 from escapade.derivatives import measure as measure_
 from escapade.derivatives.estimates import GradientRule
@@ -522,24 +521,6 @@ def test_the_ladder_of_lengths(d):
     assert cost(f, climb) == promised(ladder.climb, 0)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_units_of_variables_and_values(d):
-    f, rng, x = quadratic(d), np.random.default_rng(0), np.ones(d)
-    assert cost(f, lambda: units.of_values(f, x, 0.0, x, rng)) == promised(units.of_values, 0, d=d)
-    assert cost(f, lambda: units.estimate_units(f, x, 0.0, rng)) == promised(units.estimate_units, 0, d=d)
-    assert "up to 62 where x is 0" in line(units.estimate_units)
-    assert line(units.length_at_zero) == "2 for each power of 16 up to where it fails, 54 at most, and 8"
-    zero = np.zeros(d)
-    for fun in (lambda X: np.cos(X).sum(axis=-1), lambda X: (X**2).sum(axis=-1), lambda X: X.sum(axis=-1)):
-        f = Oracle.of(fun, vectorized=True)
-        f0 = f.value(zero)
-        spent = cost(f, lambda f=f, f0=f0: units.length_at_zero(f, zero, f0, rng))
-        assert spent % 2 == 0
-        assert 2 <= spent <= 54 + 8
-        most = promised(units.estimate_units, 0, d=d) + 62
-        assert cost(f, lambda f=f, f0=f0: units.estimate_units(f, zero, f0, rng)) <= most
-
-
 TESTED = {
     *SIMPLE,
     paper.coord_gradient_spread,
@@ -595,9 +576,6 @@ TESTED = {
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
-    units.estimate_units,
-    units.length_at_zero,
-    units.of_values,
 }
 
 
