@@ -92,13 +92,13 @@ class Certifier:
     ) -> Certificate:
         """A certificate that holds on the difference steps, as far as it holds at the scale of the variables too.
 
-        Where f is rough below some length it must hold again, on steps that rise above the roughness.
+        Where f is rough or kinked below some length it must hold again, on steps that rise above that.
 
-        Queries: 36; those of another certificate where f is rough, and 2*d + 6 where it has a kink
+        Queries: 36; those of another certificate where f is rough, and 2*d + 6 more where it has a kink
         """
         try:
             ladder = scale.look(local, self.x0, gtol=self.gtol, curvtol=self.curvtol, rng=rng)
-            if ladder.kind is Kind.ROUGH:
+            if ladder.alarming:
                 local = self._measure(f, x, rng, scale.roughness(ladder))
                 above = self._judged(x, local, Evidence(), rng)
                 certificate = above if above.holds else self._only_below(certificate, above, ladder)
