@@ -101,7 +101,12 @@ class Certifier:
             if ladder.alarming:
                 local = self._measure(f, x, rng, scale.roughness(ladder))
                 above = self._judged(x, local, Evidence(), rng)
-                certificate = above if above.holds else self._only_below(certificate, above, ladder)
+                if not above.holds:
+                    certificate = self._only_below(certificate, above, ladder)
+                elif certificate.verdict == "minimum":
+                    certificate = above
+                else:  # nothing more is said than on the difference steps
+                    certificate = replace(above, verdict="second-order", radius=None)
         except BudgetExhausted as stop:
             unseen = rules.undecided(f"f was not looked at beyond its difference steps: {stop}", certificate.curvature)
             return self._written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
