@@ -15,6 +15,10 @@ class Interval:
     lower: float
     upper: float
 
+    def __or__(self, other: Interval) -> Interval:
+        """The smallest interval that holds both."""
+        return Interval(min(self.lower, other.lower), max(self.upper, other.upper))
+
     def __str__(self) -> str:
         return f"[{self.lower:.3g}, {self.upper:.3g}]"
 

@@ -119,14 +119,9 @@ class Certifier:
     def _only_below(self, below: Certificate, above: Certificate, ladder: Ladder) -> Certificate:
         """The certificate of a claim that holds on the difference steps, and not on those that rise above the roughness
         of f: neither is the whole truth."""
-        both = Interval(
-            min(below.curvature.lower, above.curvature.lower), max(below.curvature.upper, above.curvature.upper)
-        )
-        gradient = Interval(
-            min(below.gradient.lower, above.gradient.lower), max(below.gradient.upper, above.gradient.upper)
-        )
         reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict=above.verdict)
-        return self._written(below.x, below.fun, gradient, rules.undecided(reason, both), above.trusted, 0.0)
+        finding = rules.undecided(reason, below.curvature | above.curvature)
+        return self._written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
         try:
