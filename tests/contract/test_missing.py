@@ -106,7 +106,16 @@ def test_exceptions_raise_as_before():
         with pytest.raises(EvaluationFailed, match="no convergence"):
             ask(fun, START)
         with pytest.raises(NonFiniteValue):
-            ask(Speckled(wells, START, share=0.5), START, nan_policy="raise")
+            ask(Speckled(wells, START, share=0.5), START, nan_policy="raise", rng=0)
+
+
+@pytest.mark.parametrize("seed", [268, 291, 1065])
+def test_steps_cut_to_nothing_show_no_constant(seed):
+    """Where half of all points are NaN, steps shrink until x + h is x. "f does not change" was said of that."""
+    with pytest.raises(NonFiniteValue):
+        escapade.certify(
+            Speckled(wells, START[:2], share=0.5, seed=seed % 256), START[:2], nan_policy="raise", rng=seed
+        )
 
 
 def test_methods_of_the_paper_raise():

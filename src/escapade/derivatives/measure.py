@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, Vector, epsilon, norm2
-from ..errors import MissingValue, NonFiniteValue
+from ..errors import NonFiniteValue
 from ..interval import Estimate, Interval
 from ..oracle import Oracle
 from ..tolerances import as_scale
@@ -208,7 +208,7 @@ def measure(
     stencil, jump = _fit_to_scale(adapted.stencil, adapted.noise, curvtol)
     rule = GradientRule(curvtol, gtol, rho)
     found = _fit_to_shorter(stencil, adapted.noise, rule, rng)
-    if found.report.rough and isinstance(adapted.lost, MissingValue):  # the steps were cut to nothing
+    if found.report.rough and adapted.lost is not None:  # the steps were cut to nothing
         raise adapted.lost
     report = replace(
         found.report, constant=adapted.constant, hessian_jump=max(jump, found.report.hessian_jump)
@@ -268,7 +268,7 @@ def _fit_to_noise(
         constant = not np.any(stencil.known != start.f0)
         if constant:
             constant, together = consistency.locally_constant(stencil, rng)
-        if constant and isinstance(lost, MissingValue):  # the steps were cut to nothing
+        if constant and lost is not None:  # the steps were cut to nothing
             raise lost
         if constant and np.any(stencil.steps < most):
             stretch *= STEPS.cut**2
