@@ -7,10 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
 
-from ._array import as_point
+import numpy as np
+
+from ._array import Array, as_point
 from ._random import as_generator
-from .certificate import Certificate, Certifier
+from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Finder
+from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
 from .validation import check_resolution, check_tolerances, refuse_constraints
@@ -21,7 +24,7 @@ def certify(
     x: Any,
     args: tuple[Any, ...] = (),
     *,
-    gtol: float = 1e-4,
+    gtol: float | None = None,
     curvtol: float | None = None,
     failure: float = 1e-3,
     noise: float | str | None = None,
@@ -51,9 +54,10 @@ def certify(
         `samples`, `fun(x, ids, *args)` averages over the sample ids.
     x : array
         The point.
-    gtol, curvtol : float
-        The paper's epsilon and delta: gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`
-        (None: sqrt(gtol)). In x / x_scale if `x_scale` is given.
+    gtol, curvtol : float, optional
+        The paper's epsilon and delta: gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`, in x, or
+        in x / x_scale if that is given; one alone makes the other its square or its root. Where neither is given (and f
+        has no samples) they are shares of units learnt from values, as for `minimize`.
     failure : float
         The probability with which the certificate may be false.
     noise : None, "auto" or float
@@ -92,6 +96,7 @@ def certify(
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
     )
+    generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
         gtol=asked.gtol,
@@ -104,4 +109,22 @@ def certify(
         finder=finder,
     )
     with closing(f):
-        return replace(task(f, point, as_generator(rng)), seed=seed)
+        if gtol is None and curvtol is None and samples is None:
+            certificate = _in_learnt_units(task, f, point, generator)
+        else:
+            certificate = task(f, point, generator)
+        return replace(certificate, seed=seed)
+
+
+def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
+    """The certificate of x by tolerances that are shares of units learnt there."""
+    known: Any = {"x_scale": task.x_scale, "resolution": task.resolution, "answer": True}
+    try:
+        problem = ScaledProblem.learnt(f, x, rng, **known)
+    except (BudgetExhausted, UnboundedBelow) as stop:
+        return task.unseen(x, str(stop))
+    found = problem.certifier(task)(problem.f, problem.inside(x), rng)
+    certificate, books = problem.certificate(found, x), f.ledger
+    return replace(
+        certificate, nfev=books.queries, nfev_by_purpose=dict(books.by_purpose), nrounds=books.rounds
+    )

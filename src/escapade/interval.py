@@ -19,6 +19,10 @@ class Interval:
         """The smallest interval that holds both."""
         return Interval(min(self.lower, other.lower), max(self.upper, other.upper))
 
+    def __mul__(self, factor: float) -> Interval:
+        """The same of a positive multiple of the number."""
+        return Interval(factor * self.lower, factor * self.upper)
+
     def __str__(self) -> str:
         return f"[{self.lower:.3g}, {self.upper:.3g}]"
 

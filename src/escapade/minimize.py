@@ -8,7 +8,7 @@ from typing import Any, Literal
 from . import budget
 from ._array import as_point, like
 from ._random import as_generator
-from .certificate import Certifier
+from .certificate import Certifier, ScaledProblem
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
@@ -25,7 +25,7 @@ def minimize(
     args: tuple[Any, ...] = (),
     *,
     method: str | Method = "auto",
-    gtol: float = 1e-4,
+    gtol: float | None = None,
     curvtol: float | None = None,
     failure: float = 1e-3,
     maxfev: int | None = None,
@@ -63,9 +63,13 @@ def minimize(
     method : str or method
         A name (see `escapade.methods.PRESETS`), which runs on constants estimated at the start and named in the
         result; or a method object, which runs on exactly the settings it carries.
-    gtol, curvtol, failure : float
-        Gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol` (None: sqrt(gtol)), with probability
-        1 - `failure` for the whole run. In x / x_scale if `x_scale` is given.
+    gtol, curvtol : float, optional
+        Gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`. A number is absolute, in x, or in
+        x / x_scale if that is given; one alone makes the other its square or its root. Where neither is given "auto"
+        learns the lengths s of the variables and the typical curvature F of f(s y) from values, and asks for a gradient
+        of 1e-6 F and a curvature of -1e-3 F in y = x / s (docs/scale.md); other methods take 1e-4 and 1e-2.
+    failure : float
+        The probability with which the certificate of the whole run may be false.
     noise : float, "auto" or None
         How wrong values are: a standard deviation, "auto" to measure it (also noise that is piecewise smooth, as a
         solver inside f makes it), or None for rounding, and random noise where it shows.
@@ -112,6 +116,7 @@ def minimize(
     x = as_point(x0)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     omits = method == "auto" or isinstance(method, Auto)
     failures = (Failures.omitting if omits else Failures)(on_error, nan_policy, retries)
@@ -132,13 +137,13 @@ def minimize(
     )
     f.until(limits.deadline)
     share = budget.of_method(failure, sampled=samples is not None)
-    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer)
+    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
     certifier = Certifier(
-        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, x_scale=x_scale, resolution=resolution
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution
     )
     generator = as_generator(rng)
     if journal is not None:
-        settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": goal.curvtol}
+        settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if resolution is None else {"resolution": resolution}
         record, generator = Journal.of(journal).open(
@@ -148,7 +153,7 @@ def minimize(
             None if rng is None else generator,
         )
         f.keep(record)
-    run = Run(f, x, unit, method, goal, certifier, generator, limits, progress)
+    run = Run(f, x, ScaledProblem.given(f, unit), method, goal, certifier, generator, limits, progress, relative)
     try:
         result = run.go()
     finally:

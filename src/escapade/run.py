@@ -12,7 +12,7 @@ import numpy as np
 from . import budget
 from ._array import Array, to_numpy
 from ._text import named
-from .certificate import Certificate, Certifier
+from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Evidence
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Goal, Method
@@ -35,15 +35,18 @@ class Run:
 
     f: Oracle
     x: Array
-    unit: Array
+    problem: ScaledProblem
+    """f as the method sees it."""
     method: str | Method
     goal: Goal
     certifier: Certifier
     rng: np.random.Generator
     limits: Limits
     progress: bool
+    relative: bool = False
+    """Whether tolerances are shares of units that are learnt at x0."""
     y: Array = None
-    """The point in the method's own variables, x / unit."""
+    """The point in the method's own variables."""
     trace: Trace = field(default_factory=Trace)
     watch: Watch | None = None
     """Of a sampled function."""
@@ -94,16 +97,14 @@ class Run:
             x = watch.best
         if x is self.x:
             return ending
-        self.x, self.y = x, x if self.unit is None else x / self.unit
+        self.x, self.y = x, self.problem.inside(x)
         return Ending(ending.stop)
 
     def _iterate(self, name: str) -> Ending:
-        f, y = self.f, self.x
         self.trace.x0 = self.x
         try:
-            if self.unit is not None:
-                f, y = f.scaled(self.unit), self.x / self.unit
-            self.y = y
+            self._scale()
+            f, y = self.problem.f, self.y
             method = self._configured(f, y)
             if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
@@ -133,6 +134,17 @@ class Run:
         finally:
             self.f.reserve(-self.reserved)
 
+    def _scale(self) -> None:
+        """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""
+        self.y = self.problem.inside(self.x)
+        if self.relative:
+            known: Any = {"x_scale": self.problem.unit, "resolution": self.certifier.resolution}
+            self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, **known)
+            self.y = self.problem.inside(self.x)
+        asked = self.certifier = self.problem.certifier(self.certifier)
+        tolerances: Any = {"gtol": asked.gtol, "curvtol": asked.curvtol, "curvature": asked.curvature}
+        self.goal = replace(self.goal, **tolerances, noise=asked.noise)
+
     def _configured(self, f: Oracle, y: Array) -> Method:
         method = self.method
         if isinstance(method, str):
@@ -153,20 +165,24 @@ class Run:
             f.reserve(self.reserved)
 
     def _record(self, iterate: Iterate, name: str) -> None:
-        self.y, self.x = iterate.x, iterate.x if self.unit is None else iterate.x * self.unit
+        problem = self.problem
+        self.y, self.x = iterate.x, problem.outside(iterate.x)
+        fun, slope = (None if one is None else problem.value * one for one in (iterate.fun, iterate.grad_norm))
+        iterate = replace(iterate, fun=fun, grad_norm=slope)
         step = self.trace.add(iterate, self.x, self.f.ledger, self.f.best[1])
         if self.progress:
             sys.stderr.write(f"\r{name}  {step}\x1b[K")
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
-        f, evidence = self.f.tagged("certificate", pin=True), ending.evidence
-        local = evidence.local
+        f, problem = self.f.tagged("certificate", pin=True), self.problem
+        evidence, local = ending.evidence, ending.evidence.local
         elsewhere = local is not None and not np.array_equal(to_numpy(local.x), to_numpy(self.y))
-        if evidence.finding is None or elsewhere or (local is None and self.unit is not None):
+        if evidence.finding is None or elsewhere:
             evidence = Evidence()
         certifier = replace(self.certifier, x0=self.trace.x0)
-        certificate = replace(certifier(f, self.x, self.rng, evidence), failure=self.failure)
+        found = certifier(problem.f.tagged("certificate", pin=True), self.y, self.rng, evidence)
+        certificate = replace(problem.certificate(found, self.x), failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
         if f.samples is None:  # the budget ended before the value

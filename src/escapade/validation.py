@@ -9,7 +9,9 @@ from .errors import InvalidSetting
 from .tolerances import Tolerances, require_positive, require_probability
 
 
-def check_tolerances(gtol: float, curvtol: float | None, failure: float, noise: float | str | None) -> Tolerances:
+def check_tolerances(
+    gtol: float | None, curvtol: float | None, failure: float, noise: float | str | None
+) -> Tolerances:
     """The tolerances asked for, if they can be."""
     require_probability("failure", failure)
     check_noise(noise)

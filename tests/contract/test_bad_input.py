@@ -52,7 +52,7 @@ POINTS = [
 ]
 
 SETTINGS = [
-    *[("gtol", v, f"gtol={v!r}", "positive") for v in (-1e-4, 0, 0.0, NAN, INF, -INF, "a", True, None, 1j)],
+    *[("gtol", v, f"gtol={v!r}", "positive") for v in (-1e-4, 0, 0.0, NAN, INF, -INF, "a", True, 1j)],
     *[("curvtol", v, f"curvtol={v!r}", "positive") for v in (-0.1, 0, NAN, INF, "0.1", False, (1,))],
     *[("failure", v, f"failure={v!r}", "(0, 1)") for v in (0, 1, -1, 2, 1.0, "p", NAN, INF, True, None)],
     *[("noise", v, f"noise={v!r}", "standard deviation") for v in (-1.0, "loud", NAN, INF, True, [1.0], 1j)],

@@ -111,8 +111,8 @@ def test_the_generator_of_a_run_without_a_seed_is_remembered(tmp_path):
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"gtol": 1e-3}, "gtol was 0.0001 and is 0.001"),
-        ({"curvtol": 0.5}, "curvtol was 0.01 and is 0.5"),
+        ({"gtol": 1e-3}, "gtol was null and is 0.001"),
+        ({"curvtol": 0.5}, "curvtol was null and is 0.5"),
         ({"method": "pagd"}, 'method was "auto" and is "pagd"'),
         ({"x0": np.array([0.2, 0.2, 0.3, 0.2])}, r"x0\[2\] was 0.2 and is 0.3"),
         ({"x0": np.zeros(3)}, "x0 had 4 entries and has 3"),

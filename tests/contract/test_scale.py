@@ -8,6 +8,7 @@ from escapade.certificate import scale
 from escapade.derivatives import ladder
 from escapade.derivatives.measure import measure
 from escapade.derivatives.noise import Noise
+from escapade.derivatives.units import lengths
 from escapade.stopping import Stop
 
 
@@ -30,7 +31,7 @@ def climbed(fun, x, seed=0, gtol=1e-4, curvtol=1e-2):
     rng = np.random.default_rng(seed)
     local = measure(Oracle.of(fun), x, curvtol=curvtol, rng=rng)
     before = local.f.ledger.queries
-    found = scale.look(local, None, gtol=gtol, curvtol=curvtol, rng=rng)
+    found = scale.look(local, lengths(x), gtol=gtol, curvtol=curvtol, rng=rng)
     assert local.f.ledger.queries - before == 36
     return found
 
@@ -63,7 +64,7 @@ def test_rounded_values_are_no_success_that_fails_at_a_hundred_steps(name, fun):
         if res.success:
             h = 1e-4 * np.eye(3)
             g = np.array([fun(res.x + e) - fun(res.x - e) for e in h]) / 2e-4
-            assert np.linalg.norm(g) <= 10 * res.certificate.gtol
+            assert np.linalg.norm(g * res.certificate.units.lengths) <= 10 * res.certificate.gtol
 
 
 @pytest.mark.parametrize("amplitude", [1e-6, 1e-4])
@@ -76,7 +77,7 @@ def test_ripples_are_rough_and_claim_nothing_of_their_own(amplitude, wave):
         v, x = rng.standard_normal(3), 1 + 0.3 * rng.standard_normal(3)
         res = minimize(lambda z, v=v: quartic(z) + amplitude * np.sin(v @ z / wave), x, rng=seed, maxfev=4000)
         g = 2 * np.arange(1, 4) * (res.x - 1) + 4 * res.x**3
-        assert not res.success or np.linalg.norm(g) <= 10 * res.certificate.gtol
+        assert not res.success or np.linalg.norm(g * res.certificate.units.lengths) <= 10 * res.certificate.gtol
         refused += not res.success
     assert refused >= 3
 
@@ -145,5 +146,5 @@ def test_what_falls_across_a_kink_is_seen():
     for fun, falls in ((teeth, True), (bowl, False)):
         local = measure(Oracle.of(fun), x, curvtol=1e-2, rng=np.random.default_rng(0))
         before = local.f.ledger.queries
-        assert scale.falls_across(local, None, found) is falls
+        assert scale.falls_across(local, lengths(x), found) is falls
         assert local.f.ledger.queries - before == 2 * 2 + 6

@@ -3,5 +3,6 @@
 from .certificate import Certificate, Trusted
 from .certifier import Certifier
 from .rules import Verdict
+from .scaled import ScaledProblem
 
-__all__ = ["Certificate", "Certifier", "Trusted", "Verdict"]
+__all__ = ["Certificate", "Certifier", "ScaledProblem", "Trusted", "Verdict"]

@@ -10,6 +10,7 @@ from typing import Any
 from .._array import Array, to_numpy
 from .._text import counted
 from ..interval import Interval
+from ..tolerances import Units
 from .rules import Verdict
 from .scale import Lengths
 
@@ -68,7 +69,10 @@ class Certificate:
     nrounds: int = 0
     seed: int | None = None
     scaled: bool = False
-    """Whether norms and curvatures are those in x / x_scale."""
+    """Whether norms and curvatures are those in x / x_scale, or in the units that were learnt."""
+    units: Units | None = None
+    """Where no tolerances were given: the lengths s learnt for the variables, and the curvature F of f(s y) of which
+    the tolerances are shares. Intervals, radius and direction are then those of y = x / s."""
 
     @property
     def holds(self) -> bool:
@@ -101,10 +105,13 @@ class Certificate:
             f"curvature   smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}",
         ]
         if self.radius is not None:
-            lines.append(f"minimiser   within {self.radius:.2g} of x" + (" / x_scale" if self.scaled else ""))
+            variables = "x / x_scale" if self.scaled and self.units is None else "x"
+            lines.append(f"minimiser   within {self.radius:.2g} of {variables}")
         if self.lengths is not None:
             rough = f", rough below by {self.roughness:.2g}" if self.roughness else ""
             lines.append(f"lengths     seen over {self.lengths}{rough}")
+        if self.units is not None:
+            lines.append(f"units       {self.units}: norms and curvatures are those of y = x / lengths")
         lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
         if self.remedy:
             lines.append(f"remedy      {self.remedy}")
@@ -113,7 +120,7 @@ class Certificate:
         lines.append(
             f"cost        {counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
             f"failure probability at most {self.failure:.3g}"
-            + (", in scaled variables" if self.scaled else "")
+            + (", in scaled variables" if self.scaled and self.units is None else "")
         )
         return "\n".join(lines)
 
@@ -134,6 +141,8 @@ def _plain(value: Any) -> Any:
         return [_plain(value.shortest), _plain(value.longest)]
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, Units):
+        return {"lengths": _plain(value.lengths), "value": _plain(value.value), "curvature": _plain(value.curvature)}
     if isinstance(value, Trusted):
         return {"value": _plain(value.value), "source": value.source}
     if isinstance(value, dict):

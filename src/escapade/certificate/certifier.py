@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, epsilon, norm2
+from .._array import Array, Vector, epsilon, norm2, to_numpy
 from ..curvature import FINDERS, SAMPLED_FINDERS, Cheapest, Evidence, Finder, Finding, Minibatch, SampledFinder
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
@@ -18,15 +18,17 @@ from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
+from ..derivatives.units import lengths, reach, seen_curvature
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..oracle import Oracle
-from ..tolerances import as_scale
+from ..tolerances import Tolerances, as_scale
 from . import rules, scale
+from .advice import advised
 from .certificate import Certificate, Trusted
 from .settings import RULES
 
-UNKNOWN = Interval(0.0, math.inf)
+UNKNOWN, NOTHING = Interval(0.0, math.inf), Interval(0.0, 0.0)
 GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
 
@@ -36,12 +38,16 @@ class Certifier:
 
     gtol: float
     curvtol: float
+    curvature: float | None = None
+    """The F of relative tolerances: where f curves less they are tightened. None: they are absolute."""
     failure: float
     noise: float | str | None = None
     x_scale: Any = None
     rho: float | None = None
     x0: Array = None
-    """Where a run began: how far it came tells the lengths that matter."""
+    """Where a run began: how far it came tells the lengths that matter, where these are not known."""
+    in_units: bool = False
+    """Whether variables matter over lengths of one: the user gave a scale, or a run learnt it."""
     resolution: float | None = None
     """None: what the ladder of lengths finds. 0: f is believed at all lengths. Else no step is shorter."""
     finder: str | Finder | SampledFinder = "auto"
@@ -66,7 +72,7 @@ class Certifier:
         try:
             certificate = self._sampled(f, x, rng, known) if sampled else self._plain(f, x, rng, known)
         except (MissingValue, UnboundedBelow) as lost:
-            certificate = self._written(x, math.nan, UNKNOWN, rules.undecided(str(lost)), {}, 0.0)
+            certificate = self.unseen(x, str(lost))
             remedy = "make f answer around x: mend it there, or raise retries or timeout"
             certificate = replace(certificate, remedy=remedy)
         before, rounds = books.by_purpose, books.rounds
@@ -75,17 +81,35 @@ class Certifier:
             certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
         )
 
+    def unseen(self, x: Array, why: str) -> Certificate:
+        """The certificate of a point about which nothing could be shown."""
+        return self._written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
+
     # Plain functions
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
         try:
             local = known.local or self._measure(f, x, rng, self.noise)
         except BudgetExhausted as stop:
-            return self._written(x, math.nan, UNKNOWN, rules.undecided(str(stop)), {}, 0.0)
-        certificate = self._judged(x, local, known, rng)
+            return self.unseen(x, str(stop))
+        asked = self._beside(local)
+        certificate = asked._judged(x, local.asked(asked.tolerances), known, rng)
         if not certificate.holds or self.resolution is not None:
             return certificate
-        return self._at_scale(f, x, local, certificate, rng)
+        return asked._at_scale(f, x, local, certificate, rng)
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """What is asked for."""
+        return Tolerances(self.gtol, self.curvtol, self.curvature)
+
+    def _beside(self, local: LocalModel) -> Certifier:
+        """The same with what is asked for at this point: relative tolerances are shares of the curvatures seen here."""
+        if self.curvature is None:
+            return self
+        y = to_numpy(local.x).astype(np.float64)
+        asked = self.tolerances.beside(seen_curvature(local.diagonal), reach(y))
+        return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
 
     def _at_scale(
         self, f: Oracle, x: Array, local: LocalModel, certificate: Certificate, rng: np.random.Generator
@@ -97,7 +121,7 @@ class Certifier:
         Queries: 36; those of another certificate where f is rough, and 2*d + 6 more where it has a kink
         """
         try:
-            ladder = scale.look(local, self.x0, gtol=self.gtol, curvtol=self.curvtol, rng=rng)
+            ladder = scale.look(local, self._lengths(local), gtol=self.gtol, curvtol=self.curvtol, rng=rng)
             if ladder.alarming:
                 local = self._measure(f, x, rng, scale.roughness(ladder))
                 above = self._judged(x, local, Evidence(), rng)
@@ -125,13 +149,22 @@ class Certifier:
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
         try:
-            return scale.falls_across(local, self.x0, ladder)
+            return scale.falls_across(local, self._lengths(local), ladder)
         except (BudgetExhausted, NonFiniteValue):
             return True  # not shown otherwise
+
+    def _lengths(self, local: LocalModel) -> Vector:
+        """The lengths over which the user's variables matter, in y = x / unit."""
+        y = to_numpy(local.x).astype(np.float64)
+        if self.in_units or self.x_scale is not None:
+            return np.full(local.d, 1.0 if self.curvature is None else reach(y))
+        return lengths(y, None if self.x0 is None else to_numpy(self.x0).astype(np.float64))
 
     def _judged(self, x: Array, local: LocalModel, known: Evidence, rng: np.random.Generator) -> Certificate:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
+        if local.report.constant and self.resolution == 0:
+            return self._written(x, local.f0, NOTHING, rules.FLAT, noise, 0.0)
         if why := nothing_known(local):
             return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)
@@ -294,7 +327,7 @@ class Certifier:
     ) -> Certificate:
         gtol, curvtol = self.gtol, self.curvtol
         verdict, radius = rules.verdict_of(gradient, finding, gtol=gtol, curvtol=curvtol, rho=rho)
-        return Certificate(
+        written = Certificate(
             verdict=verdict,
             gradient=gradient,
             curvature=finding.curvature,
@@ -307,8 +340,8 @@ class Certifier:
             failure=self.failure,
             finder=finding.finder,
             reason=finding.reason,
-            remedy=rules.remedy(gradient, finding, gtol=gtol, curvtol=curvtol) if verdict == "undecided" else "",
             attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
             trusted=trusted,
-            scaled=self.x_scale is not None,
+            scaled=self.in_units or self.x_scale is not None,
         )
+        return advised(written)

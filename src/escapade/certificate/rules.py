@@ -16,11 +16,6 @@ from .settings import RULES
 Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
 
 HESSIAN_JUMPS = "the curvature of f jumps at x: it is another on one side than on the other"
-SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
-QUIETER = (
-    "lower the noise of f, tighten the solvers inside it, compute it to more digits, or pass x_scale if the variables "
-    "are of very different sizes"
-)
 
 
 def verdict_of(
@@ -96,23 +91,14 @@ def attainable(
     return max(gtol, RULES.room * shown[0]), max(curvtol, RULES.room * shown[1])
 
 
-def remedy(gradient: Interval, finding: Finding, *, gtol: float, curvtol: float) -> str:
-    """For an undecided verdict: the tolerances that could be certified, or what could be changed."""
-    if finding.reason == HESSIAN_JUMPS:
-        return SMOOTHER
-    bounds = {"gtol": (gtol, gradient.upper), "curvtol": (curvtol, -finding.curvature.lower)}
-    unmet = {name: both for name, both in bounds.items() if both[0] < both[1] < math.inf}
-    room = RULES.room
-    far = [f"{name}={asked:.2g}" for name, (asked, upper) in unmet.items() if room * upper > RULES.suggested * asked]
-    if far:
-        much = f"more than {RULES.suggested:g} times too coarse"
-        return f"precision and noise are {much} for {' and '.join(far)}: {QUIETER}"
-    if unmet:
-        parts = [f"{name}={room * upper:.2g}" for name, (_, upper) in unmet.items()]
-        return f"precision and noise allow {' and '.join(parts)} to be certified here"
-    return "raise maxfev, curvtol or gtol, or lower the noise of f"
-
-
 def undecided(reason: str, curvature: Interval = ANYWHERE) -> Finding:
     """A finding that shows nothing, and why."""
     return Finding(Outcome.UNDECIDED, curvature=curvature, reason=reason)
+
+
+FLAT = Finding(
+    Outcome.CERTIFIED,
+    curvature=Interval(0.0, 0.0),
+    reason="f does not change at all around x, and was to be believed at all lengths (resolution=0)",
+)
+"""What follows where f is constant, and every digit of it counts: no gradient, and no curvature."""

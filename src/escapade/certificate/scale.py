@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, Vector, to_numpy
-from ..derivatives import units
+from .._array import Vector
 from ..derivatives.ladder import Kind, Ladder, climb
 from ..derivatives.measure import LocalModel
 from ..derivatives.noise import Noise
@@ -23,23 +22,14 @@ ROUGH = (
 
 
 def look(
-    local: LocalModel, x0: Array | None, *, gtol: float, curvtol: float, rng: np.random.Generator
+    local: LocalModel, lengths: Vector, *, gtol: float, curvtol: float, rng: np.random.Generator
 ) -> Ladder:
-    """The ladder of lengths at a point that was measured.
+    """The ladder at a point that was measured, where variables matter over these lengths in y = x / unit.
 
     Queries: 36
     """
     tolerances = {"gtol": gtol, "curvtol": curvtol}
-    return climb(local.f, local.x, local.unit, scale_of(local, x0), local.f0, local.noise, **tolerances, rng=rng)
-
-
-def scale_of(local: LocalModel, x0: Array | None) -> Vector:
-    """The lengths over which the user's variables matter, in y = x / unit: one where a scale was given, else from the
-    sizes of x and, after a run, its way from x0."""
-    if np.any(local.unit != 1.0):
-        return np.ones(local.d)
-    start = None if x0 is None else to_numpy(x0).astype(np.float64)
-    return units.lengths(to_numpy(local.x).astype(np.float64), start)
+    return climb(local.f, local.x, local.unit, lengths, local.f0, local.noise, **tolerances, rng=rng)
 
 
 def roughness(ladder: Ladder) -> Noise:
@@ -65,17 +55,17 @@ def lengths_of(local: LocalModel, ladder: Ladder) -> Lengths:
     return Lengths(float(np.min(local.steps)), max(longest, seen))
 
 
-def falls_across(local: LocalModel, x0: Array | None, ladder: Ladder) -> bool:
+def falls_across(local: LocalModel, lengths: Vector, ladder: Ladder) -> bool:
     """Whether f falls by more than its structure explains, along the gradient seen at the scale where a parabola rises
     above that structure, on both sides of each variable, or on the ladder.
 
     Queries: 2*d + 6
     """
-    scale, amplitude = scale_of(local, x0), ladder.amplitude
+    amplitude = ladder.amplitude
     top = LADDER.longest
     length = 3 * math.sqrt(amplitude / max(ladder.curvature, 1e-300))
-    w = scale / float(np.linalg.norm(scale)) * math.sqrt(local.d)
-    t = float(np.clip(length, 4 * ladder.length, max(4 * ladder.length, top * float(np.max(scale)))))
+    w = lengths / float(np.linalg.norm(lengths)) * math.sqrt(local.d)
+    t = float(np.clip(length, 4 * ladder.length, max(4 * ladder.length, top * float(np.max(lengths)))))
     rows = t * np.diag(w)
     plus, minus = local.values(np.concatenate([rows, -rows]), "check").reshape(2, -1)
     way = -((plus - minus) / (2 * t * w)) * w**2

@@ -25,8 +25,12 @@ class RuleSettings:
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",
     )
-    suggested: float = number(1000.0, "factor", "a tolerance that is looser by more is not worth suggesting", HELD)
-    room: float = number(1.1, "factor", "a suggested tolerance is so much larger than what was shown", "two digits")
+    room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
+                         "measured again, noise and the errors it makes are others by a fifth")
+    evaluations: int = number(
+        500, "evaluations", "averaged, they make the gradient that can be shown a tenth",
+        "steps grow with noise^(1/4), so gradients are wrong by noise^(3/4): 10^(2 / 0.75) = 464",
+    )
 
 
 RULES = RuleSettings()

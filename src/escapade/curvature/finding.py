@@ -23,7 +23,7 @@ CONSTANT = (
     "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
 )
 
-ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy (noise='auto' says so)"
+ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy"
 
 ANYWHERE = Interval(-math.inf, math.inf)
 

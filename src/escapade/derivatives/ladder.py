@@ -130,7 +130,7 @@ def judged(
     if not flagged.any():
         return Ladder(Kind.SMOOTH, **seen)
     inside, outside = int(np.flatnonzero(flagged).max()), int(np.flatnonzero(flagged).min())
-    fall = math.log(residual[outside] / residual[inside], LADDER.ratio) if residual[inside] > 0 else 0.0
+    fall = math.log(residual[outside] / residual[inside], LADDER.ratio) if min(residual[[outside, inside]]) > 0 else 0.0
     slope = fall / max(inside - outside, 1)
     kind = Kind.ROUGH if slope < LADDER.kink or inside == outside else Kind.KINK
     level = max(outside, 1) if inside >= 1 else outside

@@ -14,7 +14,7 @@ from .._array import Array, Vector, epsilon, norm2
 from ..errors import NonFiniteValue
 from ..interval import Estimate, Interval
 from ..oracle import Oracle
-from ..tolerances import as_scale
+from ..tolerances import Tolerances, as_scale
 from . import consistency, estimates
 from . import steps as steps_
 from .consistency import AlongCheck, OddParts
@@ -116,6 +116,12 @@ class LocalModel:
     def third_derivative(self) -> float:
         """The largest third derivative along a coordinate."""
         return estimates.third_derivative(self.stencil)
+
+    def asked(self, tolerances: Tolerances) -> LocalModel:
+        """The same, judged by these tolerances."""
+        if (self.rule.gtol, self.rule.curvtol) == (tolerances.gtol, tolerances.curvtol):
+            return self
+        return replace(self, rule=replace(self.rule, gtol=tolerances.gtol, curvtol=tolerances.curvtol))
 
     # What can be asked further
 

@@ -15,14 +15,15 @@ from ..errors import InvalidSetting
 from ..oracle import Oracle, Stencil, points, retaken
 from .settings import NOISE
 
-NoiseSource = Literal["rounding", "given", "estimated", "roughness"]
+NoiseSource = Literal["rounding", "digits", "given", "estimated", "roughness"]
 
 @dataclass(frozen=True)
 class Noise:
     """The error of a function value.
 
-    `level` is a standard deviation for noise that was given or estimated, and a bound for rounding and for roughness,
-    which is structure of f below the lengths that matter: not independent, as wrong as it can be everywhere.
+    `level` is a standard deviation for noise that was given or estimated, and a bound for rounding, for values that are
+    given to a few digits, and for roughness, which is structure of f below the lengths that matter: not independent, as
+    wrong as it can be everywhere.
     """
 
     level: float
@@ -33,7 +34,7 @@ class Noise:
     @property
     def bounded(self) -> bool:
         """Whether no error is larger than `level`."""
-        return self.source in ("rounding", "roughness")
+        return self.source in ("rounding", "digits", "roughness")
 
     def norm(self, count: int, common: float = 0.0) -> float:
         """A bound on the norm of `count` errors, and of `common` (in root-mean-square) shared by all of them.
@@ -213,11 +214,11 @@ class NoiseEvidence:
         """
         seen = self.table if rows is None else np.concatenate([self.table, rows])
         floor = rounding(x, float(np.max(np.abs(seen))), precision)
-        if known is not None and (known.source != "rounding" or known.unit):
+        if known is not None and known.source != "rounding":
             return known if known.unit or known.level > floor else Noise(floor, "rounding")
         unit_of_f = 0.0 if rows is None else self._unit_of_values(seen, floor, epsilon(x), longest)
         if unit_of_f:
-            return Noise(unit_of_f, "rounding", unit_of_f)
+            return Noise(unit_of_f, "digits", unit_of_f)
         level = table_estimate(self.table) or 0.0
         clear = floor if trust_table else NOISE.significant * floor
         if NOISE.safety * level <= clear:

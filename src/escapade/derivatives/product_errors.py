@@ -152,7 +152,8 @@ def measured(
         return found
     half = failure / 2
     long = _random_components(products, q, image, far, 1.0, half, rng)
-    if long.error > room and products.local.noise.source != "rounding":  # noise counts many times in so few
+    random = products.local.noise.source not in ("rounding", "digits")
+    if long.error > room and random:  # noise counts many times in so few
         whole = against_far_steps(products, q, image)
         long = ProductError(min(long.error, whole.error), max(long.third, whole.third))
     along, across = short_steps(products, q, (room + 1e-300) / (4 * safety(d, half)), rng)

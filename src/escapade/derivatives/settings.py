@@ -238,6 +238,21 @@ class UnitSettings:
         1e-6, "1", "a point all of whose variables are smaller is 0, and tells no lengths",
         "a minimiser at 0 is found to within 1e-6",
     )
+    near: float = number(0.25, "lengths", "f along a line is looked at so far away, at first", "no step is longer")
+    stride: float = number(16.0, "factor", "and so much nearer, or further, next", "4^2: exact")
+    nearest: float = number(2.0**-42, "1", "no length of a start at 0 is shorter", LIMIT)
+    furthest: float = number(2.0**50, "lengths", "no length is longer", LIMIT)
+    visible: float = number(100.0, "rounding errors", "a parabola's height over a length that is seen", HELD)
+    step: float = number(0.0625, "lengths", "the steps by which F is measured",
+                         "a unit needs no digits: rounding to 1e-3 of F s^2 changes it by half")
+    variables: int = number(32, "variables", "F is the mean of so many curvatures at most",
+                            "its logarithm within a fifth")
+    cuts: int = number(4, "times", "lengths are cut at most so often", LIMIT)
+    disproportion: float = number(
+        1e4, "of the median", "a variable that curves more has a shorter length than its size",
+        "the Hessian of y then has a condition that a trust region takes in its stride",
+    )
+    floor: float = number(1e-6, "of the largest", "smaller curvatures count as this in F", STUDY)
 
 
 STEPS = StepSettings()

@@ -1,11 +1,25 @@
-"""How far variables may be thought to matter, where their user gave no scale."""
+"""The units of variables and values, where their user gave none: lengths s, and a curvature F of f(s y).
+
+Both are learnt from values alone and change with f as they should: for c f(x / s) they are those of f times s and c.
+All are powers of two, so that a run in these units is the same to the bit for every c and s that are.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from dataclasses import dataclass
+from typing import Any
 
-from .._array import Vector
-from .settings import UNITS
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, Vector, epsilon, like, to_numpy
+from ..errors import NonFiniteValue
+from ..interval import Estimate
+from ..oracle import Oracle, or_nan, points
+from ..tolerances import Units, as_scale
+from .settings import STEPS, UNITS
+from .steps import power_of_two
 
 
 def lengths(x: Vector, x0: Vector | None = None) -> Vector:
@@ -17,3 +31,208 @@ def lengths(x: Vector, x0: Vector | None = None) -> Vector:
         size = np.maximum(size, UNITS.travelled * np.maximum(np.abs(x0), np.abs(x - x0)))
     known = size[size > UNITS.zero]
     return np.ones(len(x)) if len(known) == 0 else np.maximum(size, UNITS.least * float(np.median(known)))
+
+
+def learn(
+    f: Oracle,
+    x: Array,
+    rng: np.random.Generator,
+    *,
+    x_scale: Any = None,
+    resolution: float | None = None,
+    answer: bool = False,
+) -> Units:
+    """The units in which to look at f around a start x, or around an answer that a solver gave.
+
+    Lengths are the sizes of the variables, longer where f is a parabola far beyond them, and shorter for variables
+    along which f curves out of all proportion; given ones are rounded to powers of two. F is the geometric mean of the
+    curvatures along the variables. Nothing is looked at nearer than the `resolution`.
+
+    Queries: 2*m + 5, m = 32 or d if that is less, and 4 at a start; at x = 0 up to 64 more, and 2*m more for each time
+    that lengths are cut
+    """
+    f = f.tagged("setup")
+    around = _Surroundings(f, x, f.value(x), max(epsilon(x), f.precision), rng, resolution or 0.0)
+    if x_scale is not None:
+        return around.units(power_of_two(as_scale(x_scale, x)), fixed=True)
+    size = np.abs(to_numpy(x).astype(np.float64))
+    known = size[size > (UNITS.zero if answer else 0.0)]
+    if len(known) == 0:
+        return around.units(np.full(len(size), around.longer(np.ones(len(size)), at_zero=True, answer=answer)))
+    typical = float(np.median(known))
+    own = power_of_two(np.where(size > UNITS.alike * typical, size, typical))
+    return around.units(own if answer else around.longer(own) * own)
+
+
+def seen_curvature(diagonal: Estimate[Vector]) -> float:
+    """The typical curvature along the variables, as large as the errors of these allow."""
+    return typical_curvature(np.abs(diagonal.value) + diagonal.error)
+
+
+def reach(y: Vector) -> float:
+    """The lengths over which variables matter where a run has come to y, beside those learnt at its start."""
+    far = float(np.median(np.abs(y)))
+    return 1.0 if far <= UNITS.alike else float(power_of_two(np.asarray(far)))
+
+
+def typical_curvature(sizes: Vector) -> float:
+    """The geometric mean of these sizes, none of them taken for less than a millionth of the largest; 0 if all are."""
+    top = float(np.max(sizes, initial=0.0))
+    if not 0 < top < math.inf:
+        return 0.0
+    top = float(power_of_two(np.asarray(top)))
+    return top * math.exp(float(np.mean(np.log(np.maximum(sizes / top, UNITS.floor)))))
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """f around x, over lengths that are not known yet."""
+
+    f: Oracle
+    x: Array
+    f0: float
+    eps: float
+    rng: np.random.Generator
+    resolution: float = 0.0
+
+    def _both(self, ends: Vector) -> tuple[Vector, Vector]:
+        """f at x plus and minus each of these rows; NaN where it is missing."""
+        moved = points(self.x[None, :] + like(np.concatenate([ends, -ends]), self.x))
+        try:
+            values, _ = or_nan(self.f, moved)
+        except NonFiniteValue:  # a policy that raises: one of them at least
+            values = np.full(2 * len(ends), np.nan)
+        up, down = values.reshape(2, -1)
+        return up, down
+
+    # Lengths
+
+    def longer(self, own: Vector, *, at_zero: bool = False, answer: bool = False) -> float:
+        """By how much lengths may be longer than these: up to where f along a random sign vector is no parabola any
+        more, or to the lowest point of that parabola, if that is nearer.
+
+        At zero, where these say nothing, they may be shorter too. The parabola of an answer has its lowest point where
+        x is, which tells no length.
+
+        Queries: 4, and 2 for each factor of 16 between these lengths and those
+        """
+        way = np.where(self.rng.random(len(own)) < 0.5, -1.0, 1.0) * own
+        seen = {t: self._parabola(t, way) for t in (UNITS.near / UNITS.stride, UNITS.near)}
+        t = UNITS.near
+        while at_zero and not self._same(seen, t) and t > UNITS.nearest:
+            t /= UNITS.stride
+            seen[t / UNITS.stride] = self._parabola(t / UNITS.stride, way)
+        if not self._same(seen, t):
+            return 1.0
+        while t < UNITS.furthest:
+            newton = seen[t].newton
+            if t >= newton and not answer:
+                return max(1.0, float(power_of_two(np.asarray(newton)))) if newton > 0 or not at_zero else 1.0
+            seen[UNITS.stride * t] = self._parabola(UNITS.stride * t, way)
+            if not self._same(seen, UNITS.stride * t):
+                return t / UNITS.near
+            t *= UNITS.stride
+        return 1.0  # a parabola as far as one can see has no length
+
+    def _parabola(self, t: float, way: Vector) -> _Parabola:
+        """That through f(x - t way), f(x) and f(x + t way).
+
+        Queries: 2
+        """
+        (up,), (down,) = self._both(t * way[None, :])
+        even, odd = (up + down) / 2 - self.f0, (up - down) / 2
+        rounding = UNITS.visible * self.eps * max(abs(self.f0), abs(up), abs(down))
+        return _Parabola(t, 2 * even / t**2, odd / t, bool(abs(even) > rounding), bool(np.isfinite(even)))
+
+    @staticmethod
+    def _same(seen: dict[float, _Parabola], t: float) -> bool:
+        """Whether f is the same parabola at t as at the next shorter length, or is not seen to be one yet."""
+        near, far = seen[t / UNITS.stride], seen[t]
+        if not (near.finite and far.finite):
+            return False
+        if not near.visible:
+            return True
+        return abs(far.curvature - near.curvature) <= abs(near.curvature) / 2
+
+    # Curvature
+
+    def units(self, own: Vector, *, fixed: bool = False) -> Units:
+        """These lengths, cut where f curves out of all proportion unless they are fixed; and the curvature over them.
+
+        Queries: 2*m + 4, and 2*m for each time that lengths are cut
+        """
+        d = len(own)
+        which = np.arange(d) if d <= UNITS.variables else np.sort(self.rng.choice(d, UNITS.variables, replace=False))
+        for _ in range(UNITS.cuts):
+            seen = self._curvatures(own, which)
+            cut = np.where(seen.beyond, STEPS.lost, 1.0 if fixed else _excess(seen.sizes))
+            if fixed or np.all(cut == 1.0):
+                break
+            own = own.copy()
+            own[which] /= cut
+        F = typical_curvature(seen.sizes[seen.known]) or self._along_signs(own) or 1.0
+        value = float(power_of_two(np.asarray(F)))
+        return Units(own, value, F)
+
+    def _curvatures(self, own: Vector, which: NDArray[np.int64]) -> _Curvatures:
+        """|d^2 f / dy_i^2| of these variables, or their slopes where none curves visibly.
+
+        Queries: 2*m
+        """
+        h = np.maximum(UNITS.step, self.resolution / own[which])
+        ends = np.zeros((len(which), len(own)))
+        ends[np.arange(len(which)), which] = h * own[which]
+        up, down = self._both(ends)
+        known = np.isfinite(up + down)
+        change, slope = np.abs(up + down - 2 * self.f0), np.abs(up - down)
+        rounding = 8 * self.eps * np.maximum(np.maximum(np.abs(up), np.abs(down)), abs(self.f0))
+        curved = np.any(change[known] > rounding[known])
+        sizes = change / h**2 if curved else np.where(change <= rounding, slope / (2 * h), 0.0)
+        return _Curvatures(np.where(known, sizes, 0.0), known, ~(np.isfinite(up) | np.isfinite(down)))
+
+    def _along_signs(self, own: Vector) -> float:
+        """The curvature along random sign vectors, for functions without any along the variables, such as x_1 x_2 at 0.
+
+        Queries: 4
+        """
+        h = max(UNITS.step, self.resolution / float(np.min(own)))
+        ways = np.where(self.rng.random((2, len(own))) < 0.5, -1.0, 1.0) * own
+        up, down = self._both(h * ways)
+        return float(np.nan_to_num(np.nanmax(np.abs(up + down - 2 * self.f0), initial=0.0))) / (h**2 * len(own))
+
+
+@dataclass(frozen=True)
+class _Curvatures:
+    """Those along some variables."""
+
+    sizes: Vector
+    """0 where they could not be had."""
+    known: NDArray[np.bool_]
+    beyond: NDArray[np.bool_]
+    """Where f has no value on either side: a length too far."""
+
+
+@dataclass(frozen=True)
+class _Parabola:
+    """f(x + t w) as f(x) + slope t + curvature t^2 / 2, from one length t."""
+
+    length: float
+    curvature: float
+    slope: float
+    visible: bool
+    """Whether its curvature is more than rounding."""
+    finite: bool
+
+    @property
+    def newton(self) -> float:
+        """How far its lowest point, or highest, is."""
+        return abs(self.slope / self.curvature) if self.visible else math.inf
+
+
+def _excess(sizes: Vector) -> Vector:
+    """By how much lengths are to be cut so that no variable curves out of all proportion."""
+    some = sizes[sizes > 0]
+    if len(some) == 0:
+        return np.ones(len(sizes))
+    most = UNITS.disproportion * float(power_of_two(np.asarray(float(np.median(some)))))
+    return np.asarray(power_of_two(np.sqrt(np.maximum(sizes / most, 1.0))))

@@ -31,6 +31,8 @@ class Goal:
     curvtol: float
     failure: float
     noise: float | str | None = None
+    curvature: float | None = None
+    """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
 
 

@@ -69,6 +69,8 @@ class Oracle:
     batch: Batch | None = None
     pinned: bool = False
     unit: Array = None
+    value_unit: float = 1.0
+    """The unit of the values that this view gives."""
     _views: dict[tuple[str, bool], Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -108,6 +110,10 @@ class Oracle:
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
         return dataclasses.replace(self, unit=unit)
+
+    def valued(self, unit: float) -> Oracle:
+        """f / unit. The best value is still kept as that of f."""
+        return dataclasses.replace(self, value_unit=unit)
 
     def on(self, batch: Batch) -> Oracle:
         """f_S: the average over the sample ids of a batch, a deterministic function."""
@@ -215,6 +221,8 @@ class Oracle:
         self._in_time()
         ledger.rounds += 1
         values, why = self._evaluate(stencil, keep_best=self.batch is None)
+        if self.value_unit != 1.0:
+            values = values / self.value_unit
         missing = int(np.sum(np.isnan(values))) if why else 0
         ledger.count(self.purpose, queries - missing * weight)
         if missing:
@@ -248,7 +256,7 @@ class Oracle:
         batch = () if self.batch is None else (self.batch.ids,)
         unit = 1.0 if self.unit is None else self.unit
         try:
-            g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64)
+            g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64) / self.value_unit
         except Exception as error:
             failed = EvaluationFailed(f"the function grad raised {named(error)}", x)
             raise self._with_best(failed) from error

@@ -19,4 +19,12 @@ __all__ = ["Auto", "auto"]
 
 def auto(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Method, dict[str, float]]:
     """The default method on what the user asked for, with nothing estimated beforehand."""
-    return Auto(epsilon=goal.gtol, delta=goal.curvtol, failure=goal.failure, noise=goal.noise, prefer=goal.prefer), {}
+    method = Auto(
+        epsilon=goal.gtol,
+        delta=goal.curvtol,
+        curvature=goal.curvature,
+        failure=goal.failure,
+        noise=goal.noise,
+        prefer=goal.prefer,
+    )
+    return method, {}

@@ -37,7 +37,6 @@ class BatchedNewton:
     """One run."""
 
     differences: Differences
-    gtol: float
     certificates: CertificateSearch
     least: float
     """A function that falls below this has no bottom."""
@@ -76,7 +75,7 @@ class BatchedNewton:
     def _arrived(self, p: Point, low: float) -> bool:
         """Whether the gradient is small, the model curves up, and no further step is worth it."""
         size, differences = p.steepness, self.differences
-        if low <= -0.5 * differences.curvtol or size > max(0.5 * self.gtol, differences.gradient_error(p)):
+        if low <= -0.5 * differences.curvtol or size > max(0.5 * self.differences.gtol, differences.gradient_error(p)):
             return False
         self.extra_steps += 1
         near = size <= BATCHED.near * max(low, 0.0) * float(np.min(differences.second_steps(p)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from ...curvature.settings import LANCZOS
 from ...derivatives.measure import LocalModel, measure
 from ...derivatives.preconditioner import MatrixPreconditioner, Preconditioner
 from ...derivatives.products import Product
+from ...derivatives.units import reach, seen_curvature
 from ...errors import BudgetExhausted
+from ...tolerances import Tolerances
 from .dense import DenseMatrix
 from .differences import Differences
 from .model import Model
@@ -31,24 +33,30 @@ class CertificateSearch:
     """Asks for certificates; every attempt of a run spends its share of one failure probability."""
 
     differences: Differences
-    epsilon: float
-    """The gradient tolerance."""
     failure: float
     noise: float | str | None
     rng: np.random.Generator
     attempts: int = 0
+    asked: Tolerances = field(init=False)
+    """Those that the run began with."""
+
+    def __post_init__(self) -> None:
+        self.asked = self.differences.tolerances
 
     def measure(self, p: Point) -> LocalModel:
-        """f around p."""
+        """f around p; relative tolerances become those of the curvatures seen there, where these are smaller."""
         differences = self.differences
-        return measure(
+        local = measure(
             differences.f,
             differences.array(p.y),
             curvtol=differences.curvtol,
-            gtol=self.epsilon,
+            gtol=differences.gtol,
             noise=self.noise,
             rng=self.rng,
         )
+        seen = seen_curvature(local.diagonal)
+        differences.tolerances = self.asked.beside(seen, reach(p.y))
+        return local.asked(differences.tolerances)
 
     def search(
         self, local: LocalModel, model: Model, contradiction: float, *, trusted: bool

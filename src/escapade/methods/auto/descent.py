@@ -38,7 +38,6 @@ class Descent:
     """The model, the trust region, and what the secants of a run said about the model."""
 
     differences: Differences
-    gtol: float
     rng: np.random.Generator
     model: Model = field(default_factory=lambda: Model(DenseMatrix(np.zeros((0, 0)))))
     region: TrustRegion = field(default_factory=TrustRegion)
@@ -48,6 +47,11 @@ class Descent:
     """Steps since the last escape."""
     noise: NoiseState = NoiseState.SMALL
     progress: Progress = field(default_factory=Progress)
+
+    @property
+    def gtol(self) -> float:
+        """The gradient tolerance."""
+        return self.differences.gtol
 
     @property
     def contradiction(self) -> float:
@@ -60,9 +64,18 @@ class Descent:
         """The same, or ten times what the last of them did, if that is less."""
         return min(self.contradiction, 10 * self.contradictions[-1]) if self.contradictions else 0.0
 
-    def arrived(self, p: Point) -> bool:
-        """Whether the gradient is small enough to ask for the certificate, or all noise."""
-        return p.steepness <= max(DESCENT.arrived * self.gtol, self.differences.gradient_error(p))
+    def arrived(self, p: Point, began: float) -> bool:
+        """Whether the gradient is small enough to ask for the certificate, or all noise, in a run from f = `began`.
+
+        Relative tolerances are those of typical variables: along one that is much flatter there may be more to gain.
+        """
+        error, enough = self.differences.gradient_error(p), DESCENT.arrived * self.gtol
+        if p.steepness > max(enough, error):
+            return False
+        if self.differences.tolerances.curvature is None or p.steepness <= max(DESCENT.beyond * enough, error):
+            return True
+        noticed = max(DESCENT.worthwhile * (began - p.f), self.differences.value_error(p.f))
+        return self.model.gain(p.g) <= noticed
 
     def stagnates(self, p: Point) -> bool:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""

@@ -28,6 +28,7 @@ from ...oracle import (
     retaken,
     some_axes,
 )
+from ...tolerances import Tolerances
 from .point import GradientKind, Point
 from .quadratic import Matrix
 from .settings import DIFFERENCES, PROBE
@@ -42,11 +43,24 @@ class Differences:
     f: Oracle
     x: Array
     """The start: its namespace, dtype and device are those of all points."""
-    curvtol: float
+    tolerances: Tolerances
+    """What is asked for; relative tolerances are tighter where f curves less."""
     noise: float = 0.0
     """The standard deviation of the error of f; 0 for rounding alone."""
     diagonal_error: float = DIFFERENCES.diagonal_error
     """How wrong the diagonal of the model may be, relatively."""
+
+    # Tolerances
+
+    @property
+    def gtol(self) -> float:
+        """The gradient tolerance."""
+        return self.tolerances.gtol
+
+    @property
+    def curvtol(self) -> float:
+        """The curvature tolerance."""
+        return self.tolerances.curvtol
 
     # Points of the user and of the host
 
@@ -98,7 +112,7 @@ class Differences:
     def update_noise(self, noise: Noise, value: float) -> bool:
         """Take the noise that was seen around a point of this value; whether it is much more than was assumed."""
         before = self.value_error(value)
-        if noise.source != "rounding":
+        if not noise.bounded:
             self.noise = max(self.noise, noise.level)
         return self.value_error(value) > DIFFERENCES.noisier * before
 

@@ -23,6 +23,7 @@ from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
+from ...tolerances import Tolerances
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
@@ -56,6 +57,8 @@ class Auto:
     """The curvature tolerance."""
     failure: float = 9e-4
     """The probability with which a certificate may be false."""
+    curvature: float | None = None
+    """The typical curvature that both tolerances are shares of, so that a smaller one tightens them; None: absolute."""
     noise: float | str | None = None
     """None (rounding), "auto", or the standard deviation of the error of f."""
     prefer: Literal["queries", "rounds"] = "queries"
@@ -65,14 +68,14 @@ class Auto:
     certifies: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        differences = Differences(f, x, self.delta)
-        certificates = CertificateSearch(differences, self.epsilon, self.failure, self.noise, rng)
+        differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
+        certificates = CertificateSearch(differences, self.failure, self.noise, rng)
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
         least = -METHOD.unbounded * (1 + abs(p.f))
         if self.prefer == "rounds":
-            return (yield from BatchedNewton(differences, self.epsilon, certificates, least).run(p))
-        descent = Descent(differences, self.epsilon, rng)
-        return (yield from _Run(self.epsilon, differences, rng, descent, certificates, least).run(p))
+            return (yield from BatchedNewton(differences, certificates, least).run(p))
+        descent = Descent(differences, rng)
+        return (yield from _Run(differences, rng, descent, certificates, least, p.f).run(p))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
@@ -121,13 +124,14 @@ class State:
 class _Run:
     """One run: its parts, and what it remembers about curvature and escapes."""
 
-    gtol: float
     differences: Differences
     rng: np.random.Generator
     descent: Descent
     certificates: CertificateSearch
     least: float
     """A function that falls below this has no bottom."""
+    began: float
+    """The value at the start."""
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
@@ -173,7 +177,7 @@ class _Run:
             return State(Phase.PROBE, p, stuck=stuck, moved=moved)
         if stuck or self.descent.stagnates(p):  # better differences may show a way on
             return State(Phase.REFINE, p, stuck=stuck, moved=moved)
-        if self.descent.arrived(p):  # the gradient is small
+        if self.descent.arrived(p, self.began):  # the gradient is small
             return State(Phase.CERTIFY, p, moved=moved)
         return State(Phase.DESCEND, p, moved=moved)
 
@@ -184,7 +188,7 @@ class _Run:
         p, B = self.differences.dense(state.p)
         self.descent.model = Model(DenseMatrix(B))
         low, v = lowest_scaled(B)
-        if p.steepness <= self.gtol and low < 0 and self._curves_down(p, v, norm2(p.h * v)):  # a saddle
+        if p.steepness <= self.differences.gtol and low < 0 and self._curves_down(p, v, norm2(p.h * v)):  # a saddle
             return State(Phase.ESCAPE, p, v)
         return self.select(p)
 
@@ -212,7 +216,7 @@ class _Run:
         p, better = self.descent.refined(state.p)
         if better:
             return self.select(p, moved=Move.DESCENT)
-        if state.stuck or self.descent.arrived(p):  # nothing else descends
+        if state.stuck or self.descent.arrived(p, self.began):  # nothing else descends
             return State(Phase.CERTIFY, p, stuck=state.stuck)
         return State(Phase.DESCEND, p)
 
@@ -230,11 +234,14 @@ class _Run:
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
         p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
+        before = self.differences.tolerances
         local = self.certificates.measure(p)
+        if self.differences.gtol < before.gtol / METHOD.tighter and local.gradient_norm.upper > self.differences.gtol:
+            return self.select(self.descent.resume(p, local, noisier=False))  # f curves less here than where it began
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
             return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
-        if local.gradient_norm.lower > self.gtol:  # a few products may show a way on
+        if local.gradient_norm.lower > self.differences.gtol:  # a few products may show a way on
             p = p.measured(local)
             v = self._probed(p, METHOD.probes[0])
             if v is None:
@@ -254,7 +261,7 @@ class _Run:
         if p.kind is not GradientKind.NONE and float(p.g @ v) > 0:
             v = -v
         guess = self.length or 0.5 * float(np.linalg.norm(p.scale * v))
-        line = leave(self.differences, p, v, guess, self.gtol, compare=self.escapes == 0)
+        line = leave(self.differences, p, v, guess, self.differences.gtol, compare=self.escapes == 0)
         self.futile += line.t == 0.0
         self.escapes += 1
         self.length, self.looked_at, self.landed, self.tested = line.t, p.f, line.f, False
@@ -269,7 +276,7 @@ class _Run:
 
     def _polled(self, p: Point, diagonal: Vector | None) -> State:
         """Poll the coordinates of a point that may be stationary: escape along the first that curves down, if any."""
-        seen = poll(self.differences, p, diagonal, self.axis + 1, self.gtol)
+        seen = poll(self.differences, p, diagonal, self.axis + 1, self.differences.gtol)
         if diagonal is None:
             self.descent.model = diagonal_model(seen.diagonal)
         self.axis = seen.axis
@@ -294,7 +301,7 @@ class _Run:
             return False
         if self.descent.steps > METHOD.probe_steps and self.landed - p.f < METHOD.far * self.largest_drop:
             return False
-        if p.steepness <= self.gtol:
+        if p.steepness <= self.differences.gtol:
             return not self.tested
         fall = self.looked_at - p.f
         if not math.isfinite(fall) or fall < MODEL.negligible * self.largest_drop:
@@ -307,9 +314,9 @@ class _Run:
         A few times at most. A refined point knows its noise.
         """
         size, error = norm2(local.gradient.value), local.gradient.error
-        uncertain = size + error > self.gtol
+        uncertain = size + error > self.differences.gtol
         noisier = not p.refined and self.differences.update_noise(local.noise, p.f) and uncertain
-        large = size - error > self.gtol or (uncertain and size > 2 * error)
+        large = size - error > self.differences.gtol or (uncertain and size > 2 * error)
         if self.restarts >= METHOD.restarts or not (noisier or large):
             return None
         self.restarts += 1

@@ -22,6 +22,8 @@ class MethodSettings:
     far: float = number(0.5, "of the largest decrease between looks", "what coming far means", HELD)
     restarts: int = number(3, "times", "a run goes on after a certificate was asked for too early",
                            ABLATED + "22 of 122 successes are lost")
+    tighter: float = number(4.0, "factor", "relative tolerances that fall by more at a certificate send a run back",
+                            "fewer than 10 times from a curvature of 1 to one of 1e-6")
     futile: int = number(4, "directions", "that may lead nowhere before a run gives up", LIMIT)
     unbounded: float = number(1e25, "of 1 + |f(x0)|", "f that falls below minus this has no bottom",
                               "beyond it second differences have no digits left")
@@ -120,6 +122,9 @@ class DescentSettings:
 
     arrived: float = number(0.5, "of gtol", "the gradient at which a certificate is asked for",
                             "its error fits in half")
+    worthwhile: float = number(1e-6, "of the fall", "with relative tolerances, a Newton step that promises more comes "
+                               "before", "a study on 107 CUTEst problems, not repeated here")
+    beyond: float = number(1e-3, "of gtol", "but with a smaller gradient none", "1/30, twice, in that study")
     failed_steps: int = number(8, "steps", "that may fail before the gradient is measured centrally",
                                ABLATED + "1.04 times the queries on noise")
     stagnation: int = number(30, "steps", "over which a run is looked at for stagnation",

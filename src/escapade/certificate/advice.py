@@ -1,0 +1,72 @@
+"""What an undecided certificate advises: what could be shown instead, and what would have to change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..curvature.finding import CONSTANT, ROUGH
+from .certificate import Certificate, Trusted
+from .rules import HESSIAN_JUMPS
+from .scale import KINKED
+from .settings import RULES
+
+SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
+
+FIXED = {
+    HESSIAN_JUMPS: SMOOTHER,
+    KINKED: SMOOTHER,
+    CONSTANT: "with resolution=0 f is believed at all lengths, and a point around which it does not change is "
+    "second-order; a larger x_scale looks farther",
+    ROUGH: "noise='auto' averages over structure of short wavelength, and resolution=r looks at nothing below r",
+}
+"""Reasons that no tolerance would change."""
+
+EXACTER = "computed to more digits (or with tighter solvers inside), f would show less"
+
+CAUSES = {
+    "rounding": "f is exact to about {level:.1g}, and",
+    "digits": "f is given in steps of {level:.1g}, and",
+    "roughness": "f is rough by about {level:.1g}, and",
+    "given": "with noise {level:.2g}",
+    "estimated": "with noise {level:.2g} (estimated)",
+}
+"""What hides the rest, by the source of the noise."""
+
+UNKNOWN = Trusted(0.0, "rounding")
+
+
+def advised(certificate: Certificate) -> Certificate:
+    """The same certificate with its remedy."""
+    remedy = _remedy(certificate) if certificate.verdict == "undecided" else ""
+    return replace(certificate, remedy=remedy)
+
+
+def _remedy(certificate: Certificate) -> str:
+    if certificate.reason in FIXED:
+        return FIXED[certificate.reason]
+    if certificate.attainable is None:
+        return "raise maxfev, curvtol or gtol, or lower the noise of f"
+    noise = certificate.trusted.get("noise", UNKNOWN)
+    cause = CAUSES[noise.source].format(level=noise.value)
+    unmet = _unmet(certificate)
+    gtol, curvtol = certificate.attainable
+    asked = f"gtol={gtol:.2g}, curvtol={curvtol:.2g}"
+    asked += ", x_scale=certificate.units.lengths" if certificate.units is not None else ""
+    shown = f"{cause} {' and '.join(unmet)} can be shown here: ask for {asked}"
+    if noise.source not in ("given", "estimated"):
+        return f"{shown}; {EXACTER}"
+    least = certificate.gradient.upper if certificate.gradient.upper > certificate.gtol else 0.0
+    fewer = f"show a gradient of {least / 10:.1g}" if least else "show curvatures a tenth as large"
+    return f"{shown}; {RULES.evaluations} evaluations at each point, averaged, would {fewer}"
+
+
+def _unmet(certificate: Certificate) -> list[str]:
+    """The ends of the intervals that are beyond the tolerances."""
+    unmet = []
+    if certificate.gradient.upper > certificate.gtol:
+        unmet.append(f"no gradient below {certificate.gradient.upper:.2g}")
+    lower = certificate.curvature.lower
+    if -math.inf < lower < -certificate.curvtol:
+        unmet.append(f"no curvature above {lower:.2g}")
+    return unmet

@@ -1,0 +1,100 @@
+"""The scaled problem: f / value as a function of y = x / unit, in which a run is made and its certificate written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, like
+from ..derivatives.units import learn
+from ..oracle import Oracle
+from ..tolerances import SHARES, Tolerances, Units
+from .advice import advised
+from .certificate import Certificate
+from .certifier import Certifier
+
+
+@dataclass(frozen=True)
+class ScaledProblem:
+    """A user's problem as methods and the certifier see it."""
+
+    f: Oracle
+    """f / value, of y."""
+    unit: Array = None
+    """x / y; None: one."""
+    units: Units | None = None
+    """What was learnt, where no tolerances were given."""
+
+    @classmethod
+    def given(cls, f: Oracle, unit: Array) -> ScaledProblem:
+        """In units that the user gave, or none."""
+        return cls(f if unit is None else f.scaled(unit), unit)
+
+    @classmethod
+    def learnt(cls, f: Oracle, x: Array, rng: np.random.Generator, **options: Any) -> ScaledProblem:
+        """In units learnt around x: see `units.learn`.
+
+        Queries: those of `units.learn`
+        """
+        units = learn(f, x, rng, **options)
+        unit = like(units.lengths, x)
+        return cls(f.scaled(unit).valued(units.value), unit, units)
+
+    @property
+    def value(self) -> float:
+        """The unit of values."""
+        return 1.0 if self.units is None else self.units.value
+
+    def inside(self, x: Array) -> Array:
+        """The user's x as y."""
+        return x if self.unit is None else x / self.unit
+
+    def outside(self, y: Array) -> Array:
+        """y as the user's x."""
+        return y if self.unit is None else y * self.unit
+
+    def certifier(self, asked: Certifier) -> Certifier:
+        """The same certifier inside: with tolerances that are shares of the curvature learnt, if one was."""
+        if self.units is None:
+            return replace(asked, in_units=self.unit is not None)
+        tolerances = Tolerances.relative(self.units.curvature / self.value)
+        longest, shortest = float(np.max(self.units.lengths)), float(np.min(self.units.lengths))
+        return replace(
+            asked,
+            gtol=tolerances.gtol,
+            curvtol=tolerances.curvtol,
+            curvature=tolerances.curvature,
+            noise=asked.noise if isinstance(asked.noise, str | None) else asked.noise / self.value,
+            rho=None if asked.rho is None else asked.rho * longest**3 / self.value,
+            resolution=None if asked.resolution is None else asked.resolution / shortest,
+            x_scale=None,
+            in_units=True,
+        )
+
+    def certificate(self, found: Certificate, x: Array) -> Certificate:
+        """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
+        stay those in y."""
+        value, units = self.value, self.units
+        if units is None:
+            return replace(found, x=x)
+        trusted = {
+            name: replace(one, value=value * one.value) if name in ("noise", "rho") else one
+            for name, one in found.trusted.items()
+        }
+        shown = found.attainable
+        scaled = replace(
+            found,
+            x=x,
+            gradient=found.gradient * value,
+            curvature=found.curvature * value,
+            fun=value * found.fun,
+            gtol=value * found.gtol,
+            curvtol=value * found.curvtol,
+            roughness=value * found.roughness,
+            attainable=None if shown is None else (value * shown[0], value * shown[1]),
+            trusted=trusted,
+            units=replace(units, curvature=value * found.curvtol / SHARES.curvtol),
+        )
+        return scaled if shown is None else advised(scaled)
