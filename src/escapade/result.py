@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ._array import Array, to_numpy
@@ -19,6 +20,7 @@ from .trace import Move, Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+UNMOVED = "It is x0, unmoved."
 VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
 
 
@@ -85,13 +87,14 @@ class Result(OptimizeResult):
             x, fun = x_best + 0.0, fun_best
         if stop is Stop.BUDGET:
             why = why or str(f.refused or "")
+        unmoved = UNMOVED if certificate is not None and np.array_equal(to_numpy(x), to_numpy(trace.x0)) else ""
         result = cls()
         result.update(
             x=x,
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=f"{stop.sentence} {sentence(why)}".strip(),
+            message=" ".join(filter(None, (stop.sentence, sentence(why), unmoved))),
             stop=stop,
             certificate=certificate,
             nfev=ledger.queries,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import budget
-from ._array import Array, to_numpy
+from ._array import Array
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Evidence
@@ -21,12 +21,6 @@ from .result import Result
 from .stopping import Ending, Limits, Stop
 from .trace import Iterate, Trace
 from .watch import VALUE_SAMPLES, Watch
-
-QUIET = (
-    *(Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE, Stop.USER_ERROR),
-    Stop.CALLBACK_ERROR,
-)
-"""Endings after which nothing more may be asked of the function (a budget may have been set aside)."""
 
 
 @dataclass
@@ -63,7 +57,7 @@ class Run:
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
         ending, certificate = self._with_final_point(self._iterate(name)), None
-        if ending.stop not in QUIET or (ending.stop is Stop.BUDGET and self.reserved):
+        if not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
@@ -87,7 +81,7 @@ class Run:
         watch, x = self.watch, self.x
         if watch is None:
             return ending
-        if ending.stop not in QUIET or ending.stop is Stop.BUDGET:
+        if not ending.stop.quiet or ending.stop is Stop.BUDGET:
             try:
                 x, far = watch.conclude(x)
                 ending = Ending(Stop.DIVERGED) if far else ending
@@ -136,14 +130,11 @@ class Run:
 
     def _scale(self) -> None:
         """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""
-        self.y = self.problem.inside(self.x)
         if self.relative:
-            known: Any = {"x_scale": self.problem.unit, "resolution": self.certifier.resolution}
+            known = {"x_scale": self.problem.unit, "resolution": self.certifier.resolution}
             self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, **known)
-            self.y = self.problem.inside(self.x)
-        asked = self.certifier = self.problem.certifier(self.certifier)
-        tolerances: Any = {"gtol": asked.gtol, "curvtol": asked.curvtol, "curvature": asked.curvature}
-        self.goal = replace(self.goal, **tolerances, noise=asked.noise)
+        self.y, self.certifier = self.problem.inside(self.x), self.problem.certifier(self.certifier)
+        self.goal = self.goal.asked(self.certifier.tolerances, self.certifier.noise)
 
     def _configured(self, f: Oracle, y: Array) -> Method:
         method = self.method
@@ -165,20 +156,15 @@ class Run:
             f.reserve(self.reserved)
 
     def _record(self, iterate: Iterate, name: str) -> None:
-        problem = self.problem
-        self.y, self.x = iterate.x, problem.outside(iterate.x)
-        fun, slope = (None if one is None else problem.value * one for one in (iterate.fun, iterate.grad_norm))
-        iterate = replace(iterate, fun=fun, grad_norm=slope)
-        step = self.trace.add(iterate, self.x, self.f.ledger, self.f.best[1])
+        self.y, self.x = iterate.x, self.problem.outside(iterate.x)
+        step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
         if self.progress:
             sys.stderr.write(f"\r{name}  {step}\x1b[K")
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
-        f, problem = self.f.tagged("certificate", pin=True), self.problem
-        evidence, local = ending.evidence, ending.evidence.local
-        elsewhere = local is not None and not np.array_equal(to_numpy(local.x), to_numpy(self.y))
-        if evidence.finding is None or elsewhere:
+        f, problem, evidence = self.f.tagged("certificate", pin=True), self.problem, ending.evidence
+        if evidence.finding is None or evidence.elsewhere(self.y):
             evidence = Evidence()
         certifier = replace(self.certifier, x0=self.trace.x0)
         found = certifier(problem.f.tagged("certificate", pin=True), self.y, self.rng, evidence)

@@ -43,6 +43,14 @@ class Stop(Enum):
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."
     DIVERGED = 15, "The method diverged: f rose far above f(x0); the best point is kept."
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing more may be asked of the function after this ending (a budget may have been set aside)."""
+        return self in (
+            *(Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE),
+            *(Stop.USER_ERROR, Stop.CALLBACK_ERROR),
+        )
+
     @classmethod
     def after(cls, error: BaseException) -> Stop:
         """What an error at the oracle's door, or Ctrl-C, means for a run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -29,6 +29,11 @@ class Iterate:
     move: Move = Move.DESCENT
     fun: float | None = None
     grad_norm: float | None = None
+
+    def in_units(self, value: float) -> Iterate:
+        """The same of `value` times the function."""
+        fun, slope = (None if one is None else value * one for one in (self.fun, self.grad_norm))
+        return replace(self, fun=fun, grad_norm=slope)
 
 
 @dataclass(frozen=True)

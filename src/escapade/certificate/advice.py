@@ -33,8 +33,6 @@ CAUSES = {
 }
 """What hides the rest, by the source of the noise."""
 
-UNKNOWN = Trusted(0.0, "rounding")
-
 
 def advised(certificate: Certificate) -> Certificate:
     """The same certificate with its remedy."""
@@ -47,7 +45,7 @@ def _remedy(certificate: Certificate) -> str:
         return FIXED[certificate.reason]
     if certificate.attainable is None:
         return "raise maxfev, curvtol or gtol, or lower the noise of f"
-    noise = certificate.trusted.get("noise", UNKNOWN)
+    noise = certificate.trusted.get("noise", Trusted(0.0, "rounding"))
     cause = CAUSES[noise.source].format(level=noise.value)
     unmet = _unmet(certificate)
     gtol, curvtol = certificate.attainable

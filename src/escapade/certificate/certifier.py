@@ -28,7 +28,7 @@ from .advice import advised
 from .certificate import Certificate, Trusted
 from .settings import RULES
 
-UNKNOWN, NOTHING = Interval(0.0, math.inf), Interval(0.0, 0.0)
+UNKNOWN = Interval(0.0, math.inf)
 GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
 
@@ -164,7 +164,7 @@ class Certifier:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
         if local.report.constant and self.resolution == 0:
-            return self._written(x, local.f0, NOTHING, rules.FLAT, noise, 0.0)
+            return self._written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
             return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)

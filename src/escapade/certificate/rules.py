@@ -96,9 +96,7 @@ def undecided(reason: str, curvature: Interval = ANYWHERE) -> Finding:
     return Finding(Outcome.UNDECIDED, curvature=curvature, reason=reason)
 
 
-FLAT = Finding(
-    Outcome.CERTIFIED,
-    curvature=Interval(0.0, 0.0),
-    reason="f does not change at all around x, and was to be believed at all lengths (resolution=0)",
-)
-"""What follows where f is constant, and every digit of it counts: no gradient, and no curvature."""
+def flat() -> Finding:
+    """What follows where f is constant, and every digit of it counts: no gradient, and no curvature."""
+    reason = "f does not change at all around x, and was to be believed at all lengths (resolution=0)"
+    return Finding(Outcome.CERTIFIED, curvature=Interval(0.0, 0.0), reason=reason)

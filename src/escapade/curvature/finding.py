@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, like
+from .._array import Array, Vector, like, to_numpy
 from ..derivatives.measure import LocalModel, measure
 from ..errors import BudgetExhausted
 from ..interval import Interval
@@ -81,6 +81,10 @@ class Evidence:
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
     """From the gradient there to a step that should lead to the minimiser nearby."""
+
+    def elsewhere(self, x: Array) -> bool:
+        """Whether something was measured, and around another point."""
+        return self.local is not None and not np.array_equal(to_numpy(self.local.x), to_numpy(x))
 
 
 @dataclass(frozen=True, kw_only=True)

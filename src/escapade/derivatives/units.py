@@ -48,8 +48,8 @@ def learn(
     along which f curves out of all proportion; given ones are rounded to powers of two. F is the geometric mean of the
     curvatures along the variables. Nothing is looked at nearer than the `resolution`.
 
-    Queries: 2*m + 5, m = 32 or d if that is less, and 4 at a start; at x = 0 up to 64 more, and 2*m more for each time
-    that lengths are cut
+    Queries: 2*m + 1, m = 32 or d if that is less; 4 more at a start, and 2 for each factor of 16 by which lengths grow;
+    at x = 0 up to 64 more; 2*m for each time that lengths are cut, and 4 where f does not curve along the variables
     """
     f = f.tagged("setup")
     around = _Surroundings(f, x, f.value(x), max(epsilon(x), f.precision), rng, resolution or 0.0)
@@ -159,7 +159,7 @@ class _Surroundings:
     def units(self, own: Vector, *, fixed: bool = False) -> Units:
         """These lengths, cut where f curves out of all proportion unless they are fixed; and the curvature over them.
 
-        Queries: 2*m + 4, and 2*m for each time that lengths are cut
+        Queries: 2*m, and 2*m for each time that lengths are cut; 4 more where f does not curve along the variables
         """
         d = len(own)
         which = np.arange(d) if d <= UNITS.variables else np.sort(self.rng.choice(d, UNITS.variables, replace=False))

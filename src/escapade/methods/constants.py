@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..derivatives.products import HessianProducts
 from ..derivatives.steps import gradient_steps
 from ..errors import MissingCapability
 from ..oracle import Oracle
+from ..tolerances import Tolerances
 
 ELL_SAFETY = 1.5
 """The largest curvature seen at the start, by six products, is multiplied by this."""
@@ -34,6 +35,11 @@ class Goal:
     curvature: float | None = None
     """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
+
+    def asked(self, tolerances: Tolerances, noise: float | str | None) -> Goal:
+        """The same with what is asked for in the units of the run."""
+        gtol, curvtol, curvature = tolerances.gtol, tolerances.curvtol, tolerances.curvature
+        return replace(self, gtol=gtol, curvtol=curvtol, curvature=curvature, noise=noise)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from escapade.derivatives import (
     products,
     sampling,
     smoothness,
+    units,
 )
 from escapade.derivatives import measure as measure_
 from escapade.derivatives.estimates import GradientRule
@@ -521,6 +522,32 @@ def test_the_ladder_of_lengths(d):
     assert cost(f, climb) == promised(ladder.climb, 0)
 
 
+@pytest.mark.parametrize("d", [1, 5, 40])
+def test_units_are_learnt_at_a_price(d):
+    """That of an answer, of given lengths, of a start, and of a start at 0."""
+    rng, m, x, f = np.random.default_rng(0), min(d, 32), np.ones(d), quadratic(d)
+    assert line(units.learn).startswith("2*m + 1, m = 32 or d if that is less; 4 more at a start")
+    least = promised(units.learn, 0, m=m)
+    assert cost(f, lambda: units.learn(f, x, rng, answer=True)) == least
+    assert cost(f, lambda: units.learn(f, x, rng, x_scale=x)) == least
+    assert cost(f, lambda: units.learn(f, x, rng)) - least - 4 in range(0, 40, 2)
+    assert cost(f, lambda: units.learn(f, 0 * x, rng)) <= least + 64
+
+
+def test_parts_of_learning_units():
+    rng, d, f = np.random.default_rng(0), 3, quadratic(3)
+    around = units._Surroundings(f, np.ones(d), f.value(np.ones(d)), 1e-16, rng)
+    assert cost(f, lambda: around._parabola(0.5, np.ones(d))) == promised(units._Surroundings._parabola, 0)
+    assert cost(f, lambda: around._curvatures(np.ones(d), np.arange(2))) == promised(around._curvatures, 0, m=2)
+    assert cost(f, lambda: around.units(np.ones(d))) == promised(around.units, 0, m=d)
+    assert cost(f, lambda: around.longer(np.ones(d))) - promised(around.longer, 0) in range(0, 40, 2)
+    saddle = Oracle.of(lambda x: x[0] * x[1])
+    around = units._Surroundings(saddle, np.zeros(2), 0.0, 1e-16, rng)
+    along = promised(around._along_signs, 0)
+    assert cost(saddle, lambda: around._along_signs(np.ones(2))) == along
+    assert cost(saddle, lambda: around.units(np.ones(2))) == promised(around.units, 0, m=2) + along
+
+
 TESTED = {
     *SIMPLE,
     paper.coord_gradient_spread,
@@ -576,6 +603,12 @@ TESTED = {
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
+    units.learn,
+    units._Surroundings.units,
+    units._Surroundings.longer,
+    units._Surroundings._parabola,
+    units._Surroundings._curvatures,
+    units._Surroundings._along_signs,
 }
 
 
