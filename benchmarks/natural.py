@@ -6,7 +6,8 @@
 
 `run` minimises every unconstrained problem up to a number of variables from its standard start, within 1,000 (n+1)
 queries, and writes a line a run. A success is false if the exact gradient norm exceeds gtol by 1% or the smallest exact
-eigenvalue lies below -curvtol by 1%. `compare` sets two files of runs side by side. Seeds: 8000 and up.
+eigenvalue lies below -curvtol by 1%, in the units of the certificate. `compare` sets two files of runs side by side.
+Seeds: 8000 and up.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def one(task: tuple[str, int, float, dict[str, Any]]) -> dict[str, Any] | None:
     with np.errstate(all="ignore"):
         g, H = p.derivatives(np.asarray(r.x))
     if np.all(np.isfinite(g)) and np.all(np.isfinite(H)):
-        size, low = float(np.linalg.norm(g)), float(np.linalg.eigvalsh(H)[0])
+        unit = np.ones(p.d) if c is None or c.units is None else c.units.lengths
+        size, low = float(np.linalg.norm(unit * g)), float(np.linalg.eigvalsh(unit[:, None] * H * unit)[0])
         record |= {"g": size, "low": low}
         if r.success:
             gtol, curvtol = getattr(c, "gtol", GTOL), getattr(c, "curvtol", CURVTOL)

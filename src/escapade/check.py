@@ -12,21 +12,32 @@ from numpy.typing import NDArray
 
 from ._array import Array, as_point, like, namespace, to_device, to_numpy
 from ._random import as_generator, spheres
+from .derivatives import ladder as ladder_
 from .derivatives import noise as noise_
+from .derivatives import steps as steps_
+from .derivatives.ladder import Kind, Ladder
 from .derivatives.noise import Noise
 from .derivatives.settings import NOISE, STEPS
 from .derivatives.smoothness import Roughness, roughest
 from .derivatives.steps import curvature_steps
+from .derivatives.units import learn
 from .errors import EvaluationFailed
-from .oracle import Batch, Oracle, points
+from .oracle import Batch, Failures, Oracle, or_nan, points
 from .report import FunctionReport, Remark, Rows, remark
-from .tolerances import as_scale
+from .tolerances import Tolerances, Units, as_scale
 
 BESIDE = 0.002
 """How far from x0 noise is measured a second time, in units of x_scale."""
 
 BATCH = 4
 """Samples in the batch on which a sampled function is checked."""
+
+AROUND = 32
+"""Points by which the share of missing ones is estimated: 1 in 20 is seen 4 times in 5."""
+
+NEAREST = 1e-6
+"""The least distance of these from x0, in units of x_scale."""
+
 
 def check_fun(
     fun: Callable[..., Any],
@@ -39,9 +50,11 @@ def check_fun(
     x_scale: Any = None,
     rng: Any = None,
 ) -> FunctionReport:
-    """Test near x0 what the library assumes: determinism, independent rows, little noise, smoothness.
+    """Test near x0 what the library assumes: determinism, independent rows, little noise, smoothness at every length.
 
-    The parameters are those of `certify`. A check can show a fault; it cannot prove that there is none.
+    The parameters are those of `certify`. A check can show a fault; it cannot prove that there is none. It says how
+    many values are missing, to how many digits they are given, below which length f is rough, and what all that allows
+    to be shown.
 
     Returns
     -------
@@ -55,14 +68,18 @@ def check_fun(
 
     Notes
     -----
-    Queries: 49 to 240, and 25 more if vectorized; 4 times that, and 16, with samples
+    Queries: 120 to 420, of which 65 at most depend on d; 25 more if vectorized; 4 times that, and 16, with samples
     """
     x, rng = as_point(x0), as_generator(rng)
     noise_.check_noise(noise)
     unit = as_scale(x_scale, x)
     watched = _Watched(fun)
     whole = Oracle.of(
-        watched if callable(fun) else fun, args=args, vectorized=vectorized, samples=samples
+        watched if callable(fun) else fun,
+        args=args,
+        vectorized=vectorized,
+        samples=samples,
+        failures=Failures.omitting("raise", None, None),
     ).tagged("check")
     f = whole if samples is None else whole.on(whole.draw(BATCH, rng))
 
@@ -71,6 +88,9 @@ def check_fun(
     twice = [f.value(x), f.value(x)]
     level, on_noise = _noise(look, twice, noise)
     roughness, seen = _smoothness(look, level.level)
+    missing, on_missing = _missing(look)
+    units = learn(f, x, rng, x_scale=x_scale)
+    ladder, on_scale = _scale(look, units, twice[0], level)
     noise_error = 10 * max(np.ptp(twice), min(level.level, 1e4 * noise_.rounding(x, abs(twice[0]))))
     rows = _rows(look, noise_error) if vectorized else None
     averages = None if samples is None else _averages(whole, x, unit, noise_error, rng)
@@ -79,14 +99,18 @@ def check_fun(
     remarks = [remark("repeats", differ if spread > 0 else "same", spread=spread)]
     remarks += [] if rows is None else [remark("rows", rows)]
     remarks += [] if averages is None else [remark("samples", "mean" if averages else "other")]
-    remarks += [] if rows == "wrong" else [on_noise, *seen]  # differences would then show the block's doing
+    if rows != "wrong":  # differences would then show the block's doing
+        remarks += [on_missing, on_noise, *seen, *on_scale, _allows(level, ladder, units, x.shape[0])]
     remarks += [remark("input", "written" if watched.wrote else "kept")]
     return FunctionReport(
         deterministic=spread == 0,
         rows=rows,
         averages=averages,
         noise=level,
+        missing=missing,
         roughness=roughness,
+        amplitude=ladder.amplitude,
+        length=ladder.length,
         mutates=watched.wrote,
         nfev=f.ledger.queries,
         remarks=tuple(remarks),
@@ -122,7 +146,11 @@ def _noise(look: _Look, twice: list[float], given: float | str | None) -> tuple[
     beside = x + spheres(rng, x, 1)[0, :] * like(BESIDE * unit, x)
     starts = ((x, twice[0]), (beside, f.value(beside)))
     tables = [noise_.table(f, y, unit, value, rng) for y, value in starts]
-    floor = noise_.rounding(x, max(float(np.max(np.abs(table))) for table in tables), f.precision)
+    seen = np.concatenate(tables)
+    floor = noise_.rounding(x, float(np.max(np.abs(seen))), f.precision)
+    step = noise_.quantum(seen, floor)
+    if step is not None and np.ptp(twice) == 0:
+        return Noise(step, "digits", step), remark("noise", "digits", level=step, floor=floor)
     level = max(float(np.ptp(twice)), min(noise_.table_estimate(table) or 0.0 for table in tables))
     if NOISE.safety * level <= 4 * floor:
         return Noise(floor, "rounding"), remark("noise", "rounding", floor=floor)
@@ -130,6 +158,43 @@ def _noise(look: _Look, twice: list[float], given: float | str | None) -> tuple[
     found = "known" if known or level <= 64 * floor else "unknown"
     facts = {"level": level, "floor": floor, "more": NOISE.safety * level}
     return Noise(level, "estimated"), remark("noise", found, **facts)
+
+
+def _missing(look: _Look) -> tuple[float, Remark]:
+    """The share of points around x at which f has no value."""
+    radii = np.geomspace(NEAREST, STEPS.longest, AROUND)[:, None] * look.unit
+    around = look.x[None, :] + spheres(look.rng, look.x, AROUND) * like(radii, look.x)
+    values, _ = or_nan(look.f, points(around))
+    share = float(np.mean(np.isnan(values)))
+    found = "none" if share == 0 else "some" if share <= 0.5 else "most"
+    return share, remark("missing", found, share=share)
+
+
+def _scale(look: _Look, units: Units, f0: float, noise: Noise) -> tuple[Ladder, list[Remark]]:
+    """Whether f has structure between its difference steps and the scale of its variables, that matters by default."""
+    asked = Tolerances.relative(units.curvature)
+    ones, scaled = np.ones(look.x.shape[0]), look.f.scaled(like(units.lengths, look.x))
+    y = look.x / like(units.lengths, look.x)
+    tolerances = {"gtol": asked.gtol, "curvtol": asked.curvtol}
+    found = ladder_.climb(scaled, y, ones, ones, f0, noise, **tolerances, rng=look.rng)
+    if found.kind is Kind.UNSEEN:
+        return found, []
+    facts = {"amplitude": found.amplitude, "length": found.length, "smooth": found.smooth_up_to}
+    return found, [remark("lengths", found.kind.value, **facts)]
+
+
+def _allows(noise: Noise, ladder: Ladder, units: Units, d: int) -> Remark:
+    """The least gradient and curvature that can be shown by differences of values so wrong, f being as curved at its
+    third and fourth derivatives as at its second."""
+    error = max(noise.level, 3 * ladder.amplitude if ladder.alarming else 0.0) / units.curvature
+    slope = steps_.central_error(error, min(1.0, steps_.central_step(error)), 1.0)
+    fourth = min(1.0, steps_.second_step(error))
+    curved = 4 * error / fourth**2 + fourth**2 / 12
+    gtol, curvtol = units.curvature * slope * math.sqrt(d), units.curvature * curved * d
+    asked = Tolerances.relative(units.curvature)
+    enough = "enough" if gtol <= asked.gtol and curvtol <= asked.curvtol else "short"
+    facts = {"gtol": gtol, "curvtol": curvtol, "least": asked.gtol, "flattest": asked.curvtol}
+    return remark("allows", enough, **facts)
 
 
 def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
@@ -142,7 +207,7 @@ def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
         try:
             found, spot = roughest(look.f, look.x, look.unit, reach, level, look.rng)
         except EvaluationFailed as error:
-            remarks.append(remark("domain", "fails", reach=reach, error=str(error).rpartition("; ")[0]))
+            remarks.append(remark("domain", "fails", reach=reach, error=_short(error)))
             continue
         if found != "smooth" and (found != "flat" or reach >= STEPS.longest):
             worst, where = found, spot
@@ -150,6 +215,12 @@ def _smoothness(look: _Look, level: float) -> tuple[Roughness, list[Remark]]:
         place = "at x0" if where <= step / 4 else f"{where:.1g} from x0"
         remarks.append(remark("smoothness", worst, place=place, step=step))
     return worst, remarks
+
+
+def _short(error: EvaluationFailed) -> str:
+    """What an error says, without its remedy."""
+    said = str(error)
+    return said.rpartition("; ")[0] or said
 
 
 def _rows(look: _Look, noise_error: float) -> Rows:

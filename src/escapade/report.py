@@ -35,8 +35,14 @@ class FunctionReport:
     """Two batches together give the mean of the two; None without samples."""
     noise: Noise
     """The error of a value, as measured."""
+    missing: float
+    """The share of points around x0 without a value."""
     roughness: Roughness
     """"smooth", or what jumps near x0."""
+    amplitude: float
+    """Of the structure that f has below `length`; 0 where none was seen."""
+    length: float
+    """The longest at which that structure dominates, in units learnt from f, or in x_scale."""
     mutates: bool
     """The function writes to its input."""
     nfev: int
@@ -74,8 +80,23 @@ SENTENCES: dict[str, dict[str, tuple[bool, str]]] = {
     },
     "noise": {
         "rounding": (True, "values are exact to rounding, {floor:.1g}."),
+        "digits": (False, "values are given in steps of {level:.1g}, not {floor:.1g}; return all their digits."),
         "known": (True, "values are wrong by about {level:.1g}, rounding is {floor:.1g}."),
         "unknown": (False, "values are wrong by about {level:.1g}; pass noise={more:.1g} or noise='auto'."),
+    },
+    "missing": {
+        "none": (True, "no value was missing near x0."),
+        "some": (True, "{share:.0%} of the values near x0 are missing; differences are taken on other steps there."),
+        "most": (False, "{share:.0%} of the values near x0 are missing; start elsewhere, or pass a smaller x_scale."),
+    },
+    "lengths": {
+        "smooth": (True, "f is smooth at every length that was read, a parabola up to {smooth:.1g} units."),
+        "rough": (False, "f is rough by {amplitude:.1g} below {length:.1g} units; tighten the solvers inside it."),
+        "kinked": (False, "f has a kink of {amplitude:.1g} within {length:.1g} units; smooth it."),
+    },
+    "allows": {
+        "enough": (True, "gradients down to {gtol:.1g} and curvatures down to {curvtol:.1g} can be shown."),
+        "short": (True, "gradients below about {gtol:.1g}, or curvatures below {curvtol:.1g}, cannot be shown."),
     },
     "domain": {
         "fails": (False, "within {reach:.1g} of x0 {error}; return a finite value there, or pass a smaller x_scale."),

@@ -22,7 +22,14 @@ SAYS = {
     "journal.md": "journal     ",
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
+    "scale.md": "no gradient below",
+    "methods.md": "",
 }
+
+
+def test_no_guide_is_left_out():
+    """That of the command line runs in test_cli.py."""
+    assert {path.name for path in DOCS.glob("*.md") if examples(path.name)} - {"command_line.md"} == set(SAYS)
 
 
 @pytest.mark.parametrize(("guide", "says"), SAYS.items())

@@ -32,7 +32,8 @@ def climbed(fun, x, seed=0, gtol=1e-4, curvtol=1e-2):
     local = measure(Oracle.of(fun), x, curvtol=curvtol, rng=rng)
     before = local.f.ledger.queries
     found = scale.look(local, lengths(x), gtol=gtol, curvtol=curvtol, rng=rng)
-    assert local.f.ledger.queries - before == 36
+    spent = local.f.ledger.queries - before
+    assert spent == 36 + 24 * (found.kind is ladder.Kind.SMOOTH) or spent in (36 + 24 + 14, 36 + 24 + 28)
     return found
 
 
@@ -115,8 +116,8 @@ def test_a_resolution_of_nothing_believes_f_and_saves_the_ladder():
     x = np.zeros(4)
     full, trusting = (certify(lambda z: float(z @ z + np.sum(z**4)), x, rng=0, resolution=r) for r in (None, 0))
     assert full.holds
-    assert full.nfev - trusting.nfev == 36
-    assert trusting.lengths is None
+    assert full.nfev - trusting.nfev == 36 + 24
+    assert trusting.lengths.longest < full.lengths.longest
     with pytest.raises(ValueError, match="resolution=-1"):
         certify(quartic, x, resolution=-1)
 

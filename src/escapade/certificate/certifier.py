@@ -94,8 +94,10 @@ class Certifier:
             return self.unseen(x, str(stop))
         asked = self._beside(local)
         certificate = asked._judged(x, local.asked(asked.tolerances), known, rng)
-        if not certificate.holds or self.resolution is not None:
+        if not certificate.holds:
             return certificate
+        if self.resolution is not None:
+            return replace(certificate, lengths=scale.steps_of(local))
         return asked._at_scale(f, x, local, certificate, rng)
 
     @property
@@ -118,7 +120,8 @@ class Certifier:
 
         Where f is rough or kinked below some length it must hold again, on steps that rise above that.
 
-        Queries: 36; those of another certificate where f is rough, and 2*d + 6 more where it has a kink
+        Queries: those of `scale.look`; those of another certificate where f is rough, and 2*d + 6 more where it has a
+        kink
         """
         try:
             ladder = scale.look(local, self._lengths(local), gtol=self.gtol, curvtol=self.curvtol, rng=rng)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .._array import Vector
+from ..derivatives.jumps import across
 from ..derivatives.ladder import Kind, Ladder, climb
 from ..derivatives.measure import LocalModel
 from ..derivatives.noise import Noise
@@ -24,12 +26,20 @@ ROUGH = (
 def look(
     local: LocalModel, lengths: Vector, *, gtol: float, curvtol: float, rng: np.random.Generator
 ) -> Ladder:
-    """The ladder at a point that was measured, where variables matter over these lengths in y = x / unit.
+    """The ladder at a point that was measured, where variables matter over these lengths in y = x / unit; where it is
+    smooth, a look for jumps across the longest of its lengths too.
 
-    Queries: 36
+    Queries: 36; 24 more where that is smooth, and 14 or 28 more where f seems to jump
     """
-    tolerances = {"gtol": gtol, "curvtol": curvtol}
-    return climb(local.f, local.x, local.unit, lengths, local.f0, local.noise, **tolerances, rng=rng)
+    f, x, unit = local.f, local.x, local.unit
+    tolerances: Any = {"gtol": gtol, "curvtol": curvtol, "rng": rng}
+    ladder = climb(f, x, unit, lengths, local.f0, local.noise, **tolerances)
+    if ladder.kind is not Kind.SMOOTH:
+        return ladder
+    jumps = across(f, x, unit, lengths, local.noise, **tolerances)
+    return ladder if jumps.size == 0.0 else replace(
+        ladder, kind=Kind.ROUGH, amplitude=jumps.size, length=jumps.spacing
+    )
 
 
 def roughness(ladder: Ladder) -> Noise:
@@ -48,11 +58,15 @@ class Lengths:
         return f"[{self.shortest:.2g}, {self.longest:.2g}]"
 
 
+def steps_of(local: LocalModel) -> Lengths:
+    """From the shortest step to the longest, along a diagonal."""
+    return Lengths(float(np.min(local.steps)), float(np.max(local.steps)) * math.sqrt(local.d))
+
+
 def lengths_of(local: LocalModel, ladder: Ladder) -> Lengths:
     """From the shortest step to where one parabola no longer describes f, or the longest step if that is more."""
-    longest = float(np.max(local.steps)) * math.sqrt(local.d)
-    seen = ladder.smooth_up_to if ladder.kind is Kind.SMOOTH else 0.0
-    return Lengths(float(np.min(local.steps)), max(longest, seen))
+    steps, seen = steps_of(local), ladder.smooth_up_to if ladder.kind is Kind.SMOOTH else 0.0
+    return replace(steps, longest=max(steps.longest, seen))
 
 
 def falls_across(local: LocalModel, lengths: Vector, ladder: Ladder) -> bool:

@@ -90,9 +90,9 @@ def climb(
 
     values, _ = retaken(f.tagged("check"), on_lines, owner, LADDER.lines, strict=False)  # a wall leaves short lengths
     reach = float(np.median(np.linalg.norm(lines, axis=1)))
-    return judged(
-        values.reshape(LADDER.lines, levels, 2), f0, np.asarray(part), reach, noise.level, epsilon(x), gtol, curvtol
-    )
+    values = values.reshape(LADDER.lines, levels, 2)
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite residual is no smooth one
+        return judged(values, f0, np.asarray(part), reach, noise.level, epsilon(x), gtol, curvtol)
 
 
 def judged(

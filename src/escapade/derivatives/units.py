@@ -127,7 +127,7 @@ class _Surroundings:
         while t < UNITS.furthest:
             newton = seen[t].newton
             if t >= newton and not answer:
-                return max(1.0, float(power_of_two(np.asarray(newton)))) if newton > 0 or not at_zero else 1.0
+                return max(0.0 if at_zero else 1.0, float(power_of_two(np.asarray(newton))))
             seen[UNITS.stride * t] = self._parabola(UNITS.stride * t, way)
             if not self._same(seen, UNITS.stride * t):
                 return t / UNITS.near
@@ -142,7 +142,8 @@ class _Surroundings:
         (up,), (down,) = self._both(t * way[None, :])
         even, odd = (up + down) / 2 - self.f0, (up - down) / 2
         rounding = UNITS.visible * self.eps * max(abs(self.f0), abs(up), abs(down))
-        return _Parabola(t, 2 * even / t**2, odd / t, bool(abs(even) > rounding), bool(np.isfinite(even)))
+        slope = odd / t if abs(odd) > rounding else 0.0
+        return _Parabola(t, 2 * even / t**2, slope, bool(abs(even) > rounding), bool(np.isfinite(even)))
 
     @staticmethod
     def _same(seen: dict[float, _Parabola], t: float) -> bool:
@@ -219,14 +220,15 @@ class _Parabola:
     length: float
     curvature: float
     slope: float
+    """0 if it is rounding."""
     visible: bool
     """Whether its curvature is more than rounding."""
     finite: bool
 
     @property
     def newton(self) -> float:
-        """How far its lowest point, or highest, is."""
-        return abs(self.slope / self.curvature) if self.visible else math.inf
+        """How far its lowest point, or highest, is, if that is not here."""
+        return abs(self.slope / self.curvature) if self.visible and self.slope != 0 else math.inf
 
 
 def _excess(sizes: Vector) -> Vector:

@@ -139,7 +139,7 @@ def checked_values(
         raise
     book(rows)
     seen = as_floats(raw, (rows, stencil.d), lambda row: stencil.rows(span[0] + row, span[0] + row + 1)[0, :])
-    if seen is not None and math.isfinite(seen[0].dot(seen[0])):  # as are all of them; squares of 1e154 are not
+    if seen is not None and (math.isfinite(seen[0][0]) if rows == 1 else np.isfinite(seen[0]).all()):
         return *seen, ""
     asked = _Asked(evaluate, stencil, span, batch, failures, book)
     return asked.all(partial(asked.take, range(rows), raw))

@@ -14,6 +14,7 @@ from escapade import Oracle, derivatives
 from escapade.derivatives import (
     consistency,
     estimates,
+    jumps,
     ladder,
     noise,
     paper,
@@ -522,6 +523,12 @@ def test_the_ladder_of_lengths(d):
     assert cost(f, climb) == promised(ladder.climb, 0)
 
 
+def test_a_look_for_jumps():
+    f, tolerances = quadratic(2), {"gtol": 1e-6, "curvtol": 1e-3, "rng": np.random.default_rng(0)}
+    spent = cost(f, lambda: jumps.across(f, *np.ones((3, 2)), Noise(1e-15, "rounding"), **tolerances))
+    assert spent == promised(jumps.across, 0)
+
+
 @pytest.mark.parametrize("d", [1, 5, 40])
 def test_units_are_learnt_at_a_price(d):
     """That of an answer, of given lengths, of a start, and of a start at 0."""
@@ -603,6 +610,7 @@ TESTED = {
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
+    jumps.across,
     units.learn,
     units._Surroundings.units,
     units._Surroundings.longer,

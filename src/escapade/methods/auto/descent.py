@@ -69,10 +69,10 @@ class Descent:
 
         Relative tolerances are those of typical variables: along one that is much flatter there may be more to gain.
         """
-        error, enough = self.differences.gradient_error(p), DESCENT.arrived * self.gtol
-        if p.steepness > max(enough, error):
+        error, absolute = self.differences.gradient_error(p), self.differences.tolerances.curvature is None
+        if p.steepness > max((DESCENT.arrived if absolute else DESCENT.relative) * self.gtol, error):
             return False
-        if self.differences.tolerances.curvature is None or p.steepness <= max(DESCENT.beyond * enough, error):
+        if absolute or p.steepness <= max(DESCENT.beyond * self.gtol, error):
             return True
         noticed = max(DESCENT.worthwhile * (began - p.f), self.differences.value_error(p.f))
         return self.model.gain(p.g) <= noticed

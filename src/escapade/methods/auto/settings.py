@@ -122,6 +122,10 @@ class DescentSettings:
 
     arrived: float = number(0.5, "of gtol", "the gradient at which a certificate is asked for",
                             "its error fits in half")
+    relative: float = number(
+        0.05, "of gtol", "the same with relative tolerances, so that the verdict does not hang on where a run lands",
+        "a tenth of the other: a row or two, where convergence is superlinear; benchmarks/natural.py --defaults",
+    )
     worthwhile: float = number(1e-6, "of the fall", "with relative tolerances, a Newton step that promises more comes "
                                "before", "a study on 107 CUTEst problems, not repeated here")
     beyond: float = number(1e-3, "of gtol", "but with a smaller gradient none", "1/30, twice, in that study")

@@ -1,0 +1,83 @@
+"""Isolated jumps of f within the scale of its user, which differences around x do not meet.
+
+A solver inside f that takes the same steps all around x gives a function that is smooth there at every short length,
+and whose derivatives are not those of what it approximates. Farther out it takes another number of steps, and f jumps.
+A table of values across the longest length shows that: the k-th differences of a smooth function fall with k, while
+those of a jump J are binomial coefficients times J, so that max |D^k| / C(k - 1, k // 2) is J for every k. What seems
+to jump is looked at again, twice, closer: a jump is as large there, a kink is less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, Vector, epsilon, like, to_numpy
+from ..oracle import Oracle, or_nan, points
+from .noise import Noise, rounding
+from .settings import JUMPS, LADDER
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """The largest jump seen, 0 if none; and the distance of the values that showed it, in y = x / unit."""
+
+    size: float = 0.0
+    spacing: float = 0.0
+
+
+def across(
+    f: Oracle,
+    x: Array,
+    unit: Vector,
+    scale: Vector,
+    noise: Noise,
+    *,
+    gtol: float,
+    curvtol: float,
+    rng: np.random.Generator,
+) -> Jumps:
+    """Look along a random line through x, to both sides as far as `scale` (the unit of a user's variables) matters.
+
+    Queries: 24, and 14 or 28 more where something seems to jump
+    """
+    way = np.where(rng.random(len(scale)) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, len(scale)) * scale * LADDER.longest
+    t = np.linspace(-1.0, 1.0, JUMPS.points)
+    h, size = float(t[1] - t[0]), float(np.linalg.norm(way))
+    f = f.tagged("check")
+
+    def values(t: Any) -> Vector:
+        found, _ = or_nan(f, points(x[None, :] + like(t[:, None] * way * unit, x)))
+        return found
+
+    table = values(t)
+    floor = _floor(x, way * unit, table, h) + noise.level
+    jump = _jump(table)
+    matters = jump / (h * size) > gtol or 4 * jump / (h * size) ** 2 > curvtol
+    if not (jump > LADDER.clear * floor and matters):  # NaN too
+        return Jumps()
+    middle = float(t[int(np.argmax(np.abs(np.diff(table, JUMPS.orders[0]))))]) + h * JUMPS.orders[0] / 2
+    for _ in range(JUMPS.closer):
+        h /= LADDER.ratio
+        close = middle + h * (np.arange(JUMPS.again) - (JUMPS.again - 1) / 2)
+        closer = values(close)
+        if not _jump(closer, JUMPS.orders[:1]) > JUMPS.kept * jump:
+            return Jumps()
+        middle = float(close[int(np.argmax(np.abs(np.diff(closer, JUMPS.orders[0]))))]) + h * JUMPS.orders[0] / 2
+    return Jumps(jump, 2 * size / (JUMPS.points - 1))
+
+
+def _jump(values: Vector, orders: tuple[int, ...] = JUMPS.orders) -> float:
+    """The jump that differences of all these orders agree on: the least of what each of them shows."""
+    shown = [np.max(np.abs(np.diff(values, k))) / math.comb(k - 1, k // 2) for k in orders]
+    return float(np.min(shown))
+
+
+def _floor(x: Array, way: Vector, table: Vector, h: float) -> float:
+    """What the rounding of f and of points makes of a value of the table."""
+    steepest = float(np.max(np.abs(np.diff(table)))) / h
+    moved = epsilon(x) * float(np.max(np.abs(to_numpy(x) / way)))
+    return rounding(x, float(np.max(np.abs(table)))) + steepest * moved
