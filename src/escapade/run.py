@@ -95,7 +95,7 @@ class Run:
         return Ending(ending.stop)
 
     def _iterate(self, name: str) -> Ending:
-        self.trace.x0 = self.x
+        self.trace.x0 = self.y = self.x
         try:
             self._scale()
             f, y = self.problem.f, self.y

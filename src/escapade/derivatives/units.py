@@ -116,7 +116,7 @@ class _Surroundings:
 
         Queries: 4, and 2 for each factor of 16 between these lengths and those
         """
-        way = np.where(self.rng.random(len(own)) < 0.5, -1.0, 1.0) * own
+        way = self._signs(1, own)[0]
         seen = {t: self._parabola(t, way) for t in (UNITS.near / UNITS.stride, UNITS.near)}
         t = UNITS.near
         while at_zero and not self._same(seen, t) and t > UNITS.nearest:
@@ -133,6 +133,11 @@ class _Surroundings:
                 return t / UNITS.near
             t *= UNITS.stride
         return 1.0  # a parabola as far as one can see has no length
+
+    def _signs(self, many: int, own: Vector) -> Vector:
+        """Random sign vectors of these lengths, uneven, since terms of f may cancel along even ones."""
+        size = (many, len(own))
+        return np.where(self.rng.random(size) < 0.5, -1.0, 1.0) * self.rng.uniform(0.5, 1.0, size) * own
 
     def _parabola(self, t: float, way: Vector) -> _Parabola:
         """That through f(x - t way), f(x) and f(x + t way).
@@ -197,7 +202,7 @@ class _Surroundings:
         Queries: 4
         """
         h = max(UNITS.step, self.resolution / float(np.min(own)))
-        ways = np.where(self.rng.random((2, len(own))) < 0.5, -1.0, 1.0) * own
+        ways = self._signs(2, own)
         up, down = self._both(h * ways)
         return float(np.nan_to_num(np.nanmax(np.abs(up + down - 2 * self.f0), initial=0.0))) / (h**2 * len(own))
 
