@@ -111,10 +111,12 @@ def _adjusted(differences: Differences, p: Point, step: Step) -> Step:
 
 
 def _better(differences: Differences, p: Point, step: Step, t: float, predicted: float) -> Step:
-    """The step t times as long, if f is lower there.
+    """The step t times as long, if f is lower there, and that is another point than p.
 
     Queries: 1
     """
     s = differences.host(p.y + t * step.s) - p.y
+    if not s.any():
+        return step
     value = differences.value(p.y + s)
     return Step(s, value, predicted) if value < step.f else step
