@@ -30,7 +30,7 @@ import escapade
 Function = Callable[[np.ndarray], float]
 POWERS = ((2.0**20, 1.0), (2.0**-40, 1.0), (1.0, 2.0**17), (1.0, 2.0**-30), (2.0**40, 2.0**30), (2.0**-20, 2.0**-17))
 OTHERS = ((1e12, 1.0), (1e-12, 1.0), (1.0, 1e9), (1.0, 1e-9))
-BUDGET = 300
+BUDGET = 1000
 SLOW = ("FBRAIN3LS", "VESUVIALS", "VESUVIOLS", "VESUVIOULS")
 """Sums of a thousand terms and more."""
 

@@ -85,6 +85,15 @@ def test_small_units_are_not_certified_unmoved():
         np.testing.assert_allclose(result.x, s, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("power", "least"), [(4, 0.0), (4, 1.0), (6, 0.0)])
+def test_degenerate_minima_are_certified(power, least):
+    """Their curvature vanishes; tolerances that were shares of it would be out of reach."""
+    result = minimize(lambda x: least + float(np.sum((x - 1) ** power)), [3.0, -1.0, 0.5, 1.0], rng=0)
+    assert result.certificate.verdict == "second-order"
+    assert np.all(np.abs(result.x - 1) < 0.02)
+    assert certify(lambda x: float(np.sum(x**power)), np.zeros(3), rng=0).holds
+
+
 def test_the_result_names_its_units_and_says_that_it_did_not_move():
     result = minimize(lambda x: float(x @ x), [0.0, 0.0], rng=0)
     assert result.message.endswith("It is x0, unmoved.")

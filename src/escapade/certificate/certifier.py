@@ -18,11 +18,11 @@ from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
-from ..derivatives.units import lengths, reach, seen_curvature
+from ..derivatives.units import beside, lengths, reach
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..oracle import Oracle
-from ..tolerances import Tolerances, as_scale
+from ..tolerances import SHARES, Tolerances, as_scale
 from . import rules, scale
 from .advice import advised
 from .certificate import Certificate, Trusted
@@ -89,11 +89,11 @@ class Certifier:
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
         try:
-            local = known.local or self._measure(f, x, rng, self.noise)
+            local = known.local or self._measured(f, x, rng)
         except BudgetExhausted as stop:
             return self.unseen(x, str(stop))
-        asked = self._beside(local)
-        certificate = asked._judged(x, local.asked(asked.tolerances), known, rng)
+        asked = self._asked(local)
+        certificate = asked._judged(x, local, known, rng)
         if not certificate.holds:
             return certificate
         if self.resolution is not None:
@@ -105,13 +105,17 @@ class Certifier:
         """What is asked for."""
         return Tolerances(self.gtol, self.curvtol, self.curvature)
 
-    def _beside(self, local: LocalModel) -> Certifier:
-        """The same with what is asked for at this point: relative tolerances are shares of the curvatures seen here."""
+    def _measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
+        """f around x, judged by what is asked for there."""
+        local = self._measure(f, x, rng, self.noise)
+        return local.asked(beside(self.tolerances, local, rng))
+
+    def _asked(self, local: LocalModel) -> Certifier:
+        """The same with the tolerances that a local model is judged by, which are shares of the curvature there."""
         if self.curvature is None:
             return self
-        y = to_numpy(local.x).astype(np.float64)
-        asked = self.tolerances.beside(seen_curvature(local.diagonal), reach(y))
-        return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
+        curvature = local.curvtol / SHARES.curvtol
+        return replace(self, gtol=local.rule.gtol, curvtol=local.curvtol, curvature=curvature)
 
     def _at_scale(
         self, f: Oracle, x: Array, local: LocalModel, certificate: Certificate, rng: np.random.Generator

@@ -270,6 +270,10 @@ class UnitSettings:
         "the Hessian of y then has a condition that a trust region takes in its stride",
     )
     floor: float = number(1e-6, "of the largest", "smaller curvatures count as this in F", STUDY)
+    less: float = number(
+        4.0, "factor", "where f curves less than F by more, its curvature over the lengths is measured again",
+        "2 m queries, which runs between curvatures of one size do not need",
+    )
 
 
 STEPS = StepSettings()

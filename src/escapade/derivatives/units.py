@@ -17,7 +17,8 @@ from .._array import Array, Vector, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
-from ..tolerances import Units, as_scale
+from ..tolerances import Tolerances, Units, as_scale
+from .measure import LocalModel
 from .settings import STEPS, UNITS
 from .steps import power_of_two
 
@@ -62,6 +63,25 @@ def learn(
     typical = float(np.median(known))
     own = power_of_two(np.where(size > UNITS.alike * typical, size, typical))
     return around.units(own if answer else around.longer(own) * own)
+
+
+def beside(asked: Tolerances, local: LocalModel, rng: np.random.Generator) -> Tolerances:
+    """What is asked for where f was measured: relative tolerances are shares of the curvature there, if f curves less
+    than where they were learnt.
+
+    Where it hardly curves on the difference steps, as at a degenerate minimum, its curvature over the lengths of the
+    variables counts: tolerances that vanish with the curvature would be out of reach.
+
+    Queries: 2*m, m = 32 or d if that is less, where f curves much less than it did
+    """
+    if asked.curvature is None:
+        return asked
+    length, seen = reach(to_numpy(local.x).astype(np.float64)), seen_curvature(local.diagonal)
+    if seen < asked.curvature / UNITS.less:
+        nearest = float(np.min(local.steps))
+        around = _Surroundings(local.f.tagged("setup"), local.x, local.f0, epsilon(local.x), rng, nearest)
+        seen = max(seen, around.curvature(np.full(local.d, length)))
+    return asked.beside(seen, length)
 
 
 def seen_curvature(diagonal: Estimate[Vector]) -> float:
@@ -132,6 +152,9 @@ class _Surroundings:
             if not self._same(seen, UNITS.stride * t):
                 return t / UNITS.near
             t *= UNITS.stride
+            end = self._end(seen, t)
+            if end < UNITS.stride * t:
+                return float(power_of_two(np.asarray(end)))
         return 1.0  # a parabola as far as one can see has no length
 
     def _signs(self, many: int, own: Vector) -> Vector:
@@ -148,7 +171,8 @@ class _Surroundings:
         even, odd = (up + down) / 2 - self.f0, (up - down) / 2
         rounding = UNITS.visible * self.eps * max(abs(self.f0), abs(up), abs(down))
         slope = odd / t if abs(odd) > rounding else 0.0
-        return _Parabola(t, 2 * even / t**2, slope, bool(abs(even) > rounding), bool(np.isfinite(even)))
+        error = 2 * rounding / UNITS.visible / t**2
+        return _Parabola(t, 2 * even / t**2, error, slope, bool(abs(even) > rounding), bool(np.isfinite(even)))
 
     @staticmethod
     def _same(seen: dict[float, _Parabola], t: float) -> bool:
@@ -160,6 +184,14 @@ class _Surroundings:
             return True
         return abs(far.curvature - near.curvature) <= abs(near.curvature) / 2
 
+    @staticmethod
+    def _end(seen: dict[float, _Parabola], t: float) -> float:
+        """The length at which the parabola fails by half, if what it misses at t, as far as that is visible, grows with
+        the square of the length, as it does where f is smooth."""
+        near, far = seen[t / UNITS.stride], seen[t]
+        missed = abs(far.curvature - near.curvature) - 4 * near.error
+        return t * math.sqrt(abs(near.curvature) / (2 * missed)) if near.visible and missed > 0 else math.inf
+
     # Curvature
 
     def units(self, own: Vector, *, fixed: bool = False) -> Units:
@@ -167,8 +199,7 @@ class _Surroundings:
 
         Queries: 2*m, and 2*m for each time that lengths are cut; 4 more where f does not curve along the variables
         """
-        d = len(own)
-        which = np.arange(d) if d <= UNITS.variables else np.sort(self.rng.choice(d, UNITS.variables, replace=False))
+        which = self._some(len(own))
         for _ in range(UNITS.cuts):
             seen = self._curvatures(own, which)
             cut = np.where(seen.beyond, STEPS.lost, 1.0 if fixed else _excess(seen.sizes))
@@ -179,6 +210,18 @@ class _Surroundings:
         F = typical_curvature(seen.sizes[seen.known]) or self._along_signs(own) or 1.0
         value = float(power_of_two(np.asarray(F)))
         return Units(own, value, F)
+
+    def curvature(self, own: Vector) -> float:
+        """The curvature over these lengths; 0 if none is seen.
+
+        Queries: 2*m
+        """
+        seen = self._curvatures(own, self._some(len(own)))
+        return typical_curvature(seen.sizes[seen.known])
+
+    def _some(self, d: int) -> NDArray[np.int64]:
+        """The variables along which F is measured."""
+        return np.arange(d) if d <= UNITS.variables else np.sort(self.rng.choice(d, UNITS.variables, replace=False))
 
     def _curvatures(self, own: Vector, which: NDArray[np.int64]) -> _Curvatures:
         """|d^2 f / dy_i^2| of these variables, or their slopes where none curves visibly.
@@ -224,6 +267,8 @@ class _Parabola:
 
     length: float
     curvature: float
+    error: float
+    """What rounding makes of it."""
     slope: float
     """0 if it is rounding."""
     visible: bool

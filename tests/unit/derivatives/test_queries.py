@@ -33,6 +33,7 @@ from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_grad
 from escapade.derivatives.settings import PRODUCTS
 from escapade.derivatives.stencil import CoordinateStencil
 from escapade.oracle import Batch
+from escapade.tolerances import Tolerances
 
 FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
 MODULES = [importlib.import_module(f"{derivatives.__name__}.{name}") for name in FILES]
@@ -548,11 +549,21 @@ def test_parts_of_learning_units():
     assert cost(f, lambda: around._curvatures(np.ones(d), np.arange(2))) == promised(around._curvatures, 0, m=2)
     assert cost(f, lambda: around.units(np.ones(d))) == promised(around.units, 0, m=d)
     assert cost(f, lambda: around.longer(np.ones(d))) - promised(around.longer, 0) in range(0, 40, 2)
+    assert cost(f, lambda: around.curvature(np.ones(d))) == promised(around.curvature, 0, m=d)
     saddle = Oracle.of(lambda x: x[0] * x[1])
     around = units._Surroundings(saddle, np.zeros(2), 0.0, 1e-16, rng)
     along = promised(around._along_signs, 0)
     assert cost(saddle, lambda: around._along_signs(np.ones(2))) == along
     assert cost(saddle, lambda: around.units(np.ones(2))) == promised(around.units, 0, m=2) + along
+
+
+@pytest.mark.parametrize("d", [2, 40])
+def test_tolerances_where_f_curves_less_are_learnt_at_a_price(d):
+    rng, local, m = np.random.default_rng(0), look(d), min(d, 32)
+    seen = units.seen_curvature(local.diagonal)
+    spent = {F: cost(local.f, lambda F=F: units.beside(Tolerances.relative(F), local, rng)) for F in (seen, 100 * seen)}
+    assert spent == {seen: 0, 100 * seen: promised(units.beside, 0, m=m)}
+    assert cost(local.f, lambda: units.beside(Tolerances.of(1e-4, None), local, rng)) == 0
 
 
 TESTED = {
@@ -612,6 +623,8 @@ TESTED = {
     ladder.climb,
     jumps.across,
     units.learn,
+    units.beside,
+    units._Surroundings.curvature,
     units._Surroundings.units,
     units._Surroundings.longer,
     units._Surroundings._parabola,

@@ -718,10 +718,10 @@ def coupled(X):
 
 @pytest.mark.parametrize("d", [40, 100])
 def test_symmetric_products_certify_a_chain_of_quartics_at_a_moderate_price(d):
-    """29 and 28 rows for the certificate."""
+    """29 and 28 rows for the certificate, and 60 values to look beyond its steps."""
     result = escapade.minimize(coupled, np.full(d, 2.0), vectorized=True, rng=0)
     assert result.success
-    assert result.certificate.nfev <= 32 * (d + 1)
+    assert result.certificate.nfev <= 32 * (d + 1) + 60
     assert result.certificate.curvature.lower > 0
 
 

@@ -18,7 +18,7 @@ from ...curvature.settings import LANCZOS
 from ...derivatives.measure import LocalModel, measure
 from ...derivatives.preconditioner import MatrixPreconditioner, Preconditioner
 from ...derivatives.products import Product
-from ...derivatives.units import reach, seen_curvature
+from ...derivatives.units import beside
 from ...errors import BudgetExhausted
 from ...tolerances import Tolerances
 from .dense import DenseMatrix
@@ -54,8 +54,7 @@ class CertificateSearch:
             noise=self.noise,
             rng=self.rng,
         )
-        seen = seen_curvature(local.diagonal)
-        differences.tolerances = self.asked.beside(seen, reach(p.y))
+        differences.tolerances = beside(self.asked, local, self.rng)
         return local.asked(differences.tolerances)
 
     def search(
