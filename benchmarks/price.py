@@ -14,6 +14,7 @@ complex-step gradients, by SciPy. Seeds: `PRICE`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 from collections import Counter, defaultdict
@@ -81,9 +82,11 @@ def softplus(z: Any) -> Any:
         return np.where(z.real > 0, z + np.log(1 + np.exp(-z)), np.log(1 + np.exp(z)))
 
 
-def network(widths: tuple[int, ...], kind: str, decay: float, rng: np.random.Generator) -> tuple[Function, Function, int]:
+def network(
+    widths: tuple[int, ...], kind: str, decay: float, rng: np.random.Generator
+) -> tuple[Function, Function, int]:
     """The mean squared error of a network on random data, its gradient by complex steps of one forward pass each."""
-    shapes = list(zip(widths[:-1], widths[1:], strict=True))
+    shapes = list(itertools.pairwise(widths))
     ends = np.cumsum([0, *((p + 1) * q for p, q in shapes)])
     X, Y = rng.standard_normal((40, widths[0])), rng.standard_normal((40, widths[-1]))
     act = np.tanh if kind == "tanh" else softplus
@@ -135,7 +138,8 @@ def factorisations(most: int) -> Iterator[Case]:
             U = x.reshape(n, r)
             return ((U @ U.T - M) @ U).ravel()
 
-        yield f"factorisations {d}", loss, settled(lambda x, f=loss: float(f(x)), rng.standard_normal(d), gradient), True
+        x = settled(lambda x, f=loss: float(f(x)), rng.standard_normal(d), gradient)
+        yield f"factorisations {d}", loss, x, True
 
 
 def linear(most: int) -> Iterator[Case]:
@@ -143,7 +147,8 @@ def linear(most: int) -> Iterator[Case]:
         p = LinearNetwork(widths=widths)
         if p.d <= most:
             rng = np.random.default_rng(PRICE[p.d])
-            yield f"linear {widths}", p, settled(lambda x, p=p: float(p(x)), 0.5 * rng.standard_normal(p.d), p.gradient), True
+            x = settled(lambda x, p=p: float(p(x)), 0.5 * rng.standard_normal(p.d), p.gradient)
+            yield f"linear {widths}", p, x, True
 
 
 def paper(most: int) -> Iterator[Case]:
@@ -199,8 +204,8 @@ def summary(records: list[dict[str, Any]]) -> None:
         print(f"{name:16}{len(some):6}{mean(prices):12.2f}{max(prices):8.2f}{mean(rows):11.1f}{max(rows):8.1f}  "
               f"{dict(Counter(r['verdict'] for r in some))}")
     for r in sorted(records, key=lambda r: -r["price"])[:12]:
-        print(f"  {r['name']} d={r['d']}{' given' if r['given'] else ''}: {r['queries']}, {r['price']:.2f} of the price, "
-              f"{r['verdict']} ({r['why'][:80]})")
+        name = f"{r['name']} d={r['d']}{' given' if r['given'] else ''}"
+        print(f"  {name}: {r['queries']}, {r['price']:.2f} of the price, {r['verdict']} ({r['why'][:80]})")
 
 
 def compare(args: argparse.Namespace) -> None:
