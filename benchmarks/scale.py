@@ -88,6 +88,8 @@ def units(args: argparse.Namespace) -> None:
         for c, s in OTHERS:
             other = run(fun, x0, c, s)
             verdicts[compared(base, other)] += 1
+            if other is None:
+                continue
             if compared(base, other) != "same":
                 print(f"  {name} c={c:.3g} s={s:.3g}: {verdict(base)}, {verdict(other)}")
             if other.success and np.array_equal(other.x, s * x0) and not np.array_equal(base.x, x0):
@@ -100,7 +102,9 @@ def units(args: argparse.Namespace) -> None:
 
 
 def compared(base: Any, other: Any) -> str:
-    """ "same", "success" (minimum and second-order) or "other" """
+    """ "same", "success" (minimum and second-order), "overflow" or "other" """
+    if other is None:
+        return "overflow"
     if verdict(base) == verdict(other):
         return "same"
     return "success" if base.success and other.success else "other"
