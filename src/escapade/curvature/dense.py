@@ -146,6 +146,7 @@ class Dense(Finder):
         seen = (up[0] + down[0] - 2 * local.f0) / reach**2
         if products.order == 4:
             seen = (4 * seen - (up[1] + down[1] - 2 * local.f0) / (2 * reach) ** 2) / 3
-        odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / np.linalg.norm(ends, axis=1) ** 3
+        n = np.linalg.norm(ends, axis=1)
+        odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / n / n / n
         off = np.einsum("ki,ij,kj->k", ways, hessian.scaled, ways) - seen
         return STEPS.truncation_safety * math.sqrt(float(np.mean(off**2)) / 2), 6 * float(odd.max())
