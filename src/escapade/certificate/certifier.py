@@ -220,11 +220,13 @@ class Certifier:
     def _search(self, local: LocalModel, rng: np.random.Generator) -> Finding:
         """Ask the finder; and again for positive curvature, where its answer left that open."""
         finder = self._finder(budget.halves(self.failure), local)
-        if local.gradient_norm.lower > self.gtol:
+        stationary = local.gradient_norm.lower <= self.gtol
+        nearly = self.curvature is not None and rules.nearly_stationary(local.gradient_norm, self.gtol)
+        if not (stationary or nearly):
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
         finding = finder.at(local, rng)
-        if finding.certified and rules.ask_for_positive(finding.curvature, self.curvtol):
+        if stationary and finding.certified and rules.ask_for_positive(finding.curvature, self.curvtol):
             lifted = finder.at(local, rng, shift=RULES.lifted * self.curvtol)
             if lifted.certified:
                 return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
