@@ -1,0 +1,38 @@
+"""How the site is built: `sphinx-build -W docs site`, offline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import escapade
+
+project = "Escapade"
+author = "The Escapade developers"
+copyright = "The Escapade developers"
+version = release = escapade.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+
+myst_heading_anchors = 3
+
+default_role = "code"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Escapade"
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "show_toc_level": 2}
+
+
+def escape_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Norms and absolute values in docstrings are no substitutions."""
+    del app, what, name, obj, options
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", escape_bars)
