@@ -35,6 +35,7 @@ class Result(OptimizeResult):
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
     nfev, ncalls : queries, and calls of the user's function
+    njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nfev_by_purpose, nrounds, nit, n_escapes : the books
     x_best, fun_best : the best point evaluated at all, stencils included
     history : one record an iterate
@@ -51,6 +52,8 @@ class Result(OptimizeResult):
     nfev: int
     ncalls: int
     nit: int
+    njev: int
+    nhev: int
     ngrad: int
     nrounds: int
     n_escapes: int
@@ -102,6 +105,8 @@ class Result(OptimizeResult):
             nit=len(trace),
             nfev_by_purpose=dict(ledger.by_purpose),
             nrounds=ledger.rounds,
+            njev=ledger.gradients,
+            nhev=ledger.products,
             ngrad=ledger.gradients,
             n_escapes=sum(step.move is Move.ESCAPE for step in trace),
             x_best=x_best,
@@ -143,6 +148,8 @@ class Result(OptimizeResult):
             f"method      {self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}",
             f"queries     {self.nfev} in {counted(self.nrounds, 'round')}: "
             + ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items()),
+            *([f"gradients   {self.njev}"] if self.njev else []),
+            *([f"products    {self.nhev}"] if self.nhev else []),
         ]
         if self.constants:
             lines.append("estimated   " + ", ".join(f"{name} {value:.3g}" for name, value in self.constants.items()))

@@ -276,6 +276,29 @@ class UnitSettings:
     )
 
 
+@dataclass(frozen=True)
+class GradientCheckSettings:
+    """The user's gradient against values."""
+
+    aside: float = number(
+        0.01, "lengths", "the gradient is checked so far from x, where it is not small even if x is stationary",
+        "a wrong factor cannot be seen where the gradient is 0",
+    )
+    first: float = number(0.1, "lengths", "the longest step of the differences", "the ladder's longest length")
+    levels: int = number(8, "steps", "at most, each an eighth of the last", "8^-7 of the first: 5e-8 of a length")
+    informative: float = number(
+        0.1, "of the slope's typical size", "a difference that is known to within this can agree", "a digit"
+    )
+    tolerance: float = number(
+        1e-3, "of the slope's typical size", "a smaller disagreement is none: gradients come from solvers and from "
+        "float32", "one wrong coordinate of a million alike",
+    )
+    clear: float = number(10.0, "errors", "a disagreement is so many times what differences are uncertain by",
+                          "benchmarks/gradients.py check, seeds 21000 to 21003")
+    coordinate: float = number(0.02, "relative", "a coordinate's two slopes differ by more, or it is not called wrong",
+                               "inexact adjoints and float32 are right to a percent")
+
+
 STEPS = StepSettings()
 UNITS = UnitSettings()
 LADDER = LadderSettings()
@@ -285,4 +308,5 @@ GRADIENT = GradientSettings()
 CONSISTENCY = ConsistencySettings()
 PRODUCTS = ProductSettings()
 SAMPLING = SamplingSettings()
+GRADIENT_CHECK = GradientCheckSettings()
 SMOOTHNESS = SmoothnessSettings()
