@@ -74,7 +74,6 @@ def test_a_wrong_coordinate_is_named(d, wrong):
             ask(rosen, jac, x, seed)
         except WrongGradient as error:
             named += error.coordinate == i
-            assert error.claimed != error.seen
     assert named >= 6  # a slope may be small beside the others
 
 
@@ -86,7 +85,7 @@ def test_the_error_names_slopes_steps_and_a_remedy_and_its_remedies_work():
 
     x = np.array([0.3, -0.7, 1.1, 0.4])
     for call in (escapade.minimize, escapade.certify):
-        with pytest.raises(WrongGradient, match=r"coordinate 2 .* by jac\[2\], .* steps from .*leave jac out") as caught:
+        with pytest.raises(WrongGradient, match=r"coordinate 2 .* by jac\[2\], .* leave jac out") as caught:
             call(rosen, x, jac=jac, rng=0)
         error = caught.value
         assert isinstance(error, InvalidSetting)

@@ -128,5 +128,5 @@ def test_gradients_are_replayed_from_a_journal(tmp_path):
 def test_the_old_name_still_works_and_is_deprecated():
     with pytest.warns(DeprecationWarning, match="jac="):
         assert jac_of(None, square) is square
-    with pytest.warns(DeprecationWarning), pytest.raises(InvalidSetting, match="pass jac alone"):
+    with pytest.warns(DeprecationWarning, match="jac="), pytest.raises(InvalidSetting, match="pass jac alone"):
         jac_of(square, square)
