@@ -19,9 +19,6 @@ from ..oracle import Oracle, or_nan, points
 from ..oracle.values import show
 from .settings import GRADIENT_CHECK as CHECK
 
-RATIO = 8.0
-"""Each step of a difference is so much shorter than the last."""
-
 
 def check_gradient(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> None:
     """Refuse a gradient that is none of f, near x, where variables matter over these lengths.
@@ -48,7 +45,7 @@ def check_gradient(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generato
 
 def _aside(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> _Place | None:
     """A point near x where f and its gradient are numbers, or x itself."""
-    for part in (CHECK.aside, CHECK.aside / RATIO**2, 0.0):
+    for part in (CHECK.aside, CHECK.aside / CHECK.ratio**2, 0.0):
         z = x + like(part * _signs(rng, len(lengths)) * lengths, x)
         try:
             return _Place(f, z, f.value(z), f.gradient(z))
@@ -91,11 +88,12 @@ class _Place:
         Queries: 6 to 16
         """
         claimed, size = float(self.g @ way), norm2(self.g * way)
-        close = (CHECK.tolerance if self.f.gradient_precision < 1e-10 else RATIO * CHECK.tolerance) * size
+        exact = self.f.gradient_precision <= 2 * np.finfo(np.float64).eps
+        close = (1.0 if exact else CHECK.ratio) * CHECK.tolerance * size
         best, agrees, before, longer = Estimate(math.nan, math.inf), False, math.nan, list[float]()
         for level in range(CHECK.levels):
-            difference, floor = self._difference(way, CHECK.first * RATIO**-level)
-            better = (RATIO**2 * difference - before) / (RATIO**2 - 1)  # h^2 cancels
+            difference, floor = self._difference(way, CHECK.first * CHECK.ratio**-level)
+            better = (CHECK.ratio**2 * difference - before) / (CHECK.ratio**2 - 1)  # h^2 cancels
             before = difference
             longer.append(better)
             if level < 2:
@@ -155,7 +153,7 @@ def _accuse(there: _Place, way: Vector) -> None:
     claimed, seen = slopes.claimed / way[i], slopes.seen.value / way[i]
     if slopes.agrees is not False or abs(claimed - seen) <= CHECK.coordinate * max(abs(claimed), abs(seen)):
         return
-    steps = CHECK.first * abs(float(way[i])) * RATIO ** -np.arange(CHECK.levels)
+    steps = CHECK.first * abs(float(way[i])) * CHECK.ratio ** -np.arange(CHECK.levels)
     raise WrongGradient(
         f"jac is not the gradient of fun: at x = {show(there.z)} the slope along coordinate {i} is {claimed:.6g} by "
         f"jac[{i}], and {seen:.6g} by central differences of fun on steps from {steps[-1]:.2g} to {steps[0]:.2g}. "
