@@ -80,6 +80,8 @@ class _Place:
     g: Vector
     changes: list[float] = field(default_factory=list)
     """The sizes of all changes of f that were seen."""
+    again: list[Vector] = field(default_factory=list)
+    """Gradients next to z, where one was doubted."""
 
     def slope(self, way: Vector) -> _Slopes:
         """Both slopes along a vector; the values end as soon as an exact difference agrees. The exactest tells, or a
@@ -110,8 +112,23 @@ class _Place:
                 break
         if agrees:
             return _Slopes(claimed, best, True)
-        clear = abs(best.value - claimed) > max(close, CHECK.clear * best.error)
+        off = abs(best.value - claimed)
+        clear = off > max(close, CHECK.clear * best.error) and off > CHECK.clear * self._gradient_noise(way)
         return _Slopes(claimed, best, False if clear else None)
+
+    def _gradient_noise(self, way: Vector) -> float:
+        """By how much the slope along a vector differs between points that are all but the same.
+
+        Queries: none; four gradients the first time
+        """
+        if not self.again:
+            own = np.maximum(np.abs(to_numpy(self.z).astype(np.float64)), np.abs(way))
+            close = 4 * epsilon(self.z) * np.arange(1, 5)[:, None] * own
+            try:
+                self.again.extend(self.f.gradients(points(self.z[None, :] + like(close, self.z))))
+            except NonFiniteValue:
+                return math.inf
+        return float(np.max(np.abs((np.stack(self.again) - self.g) @ way)))
 
     def _difference(self, way: Vector, h: float) -> tuple[float, float]:
         """The central difference along a vector on this step, and what the rounding of f and of x makes of it.

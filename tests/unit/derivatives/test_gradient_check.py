@@ -44,6 +44,7 @@ def right(d, rng):
     for level in (1e-6, 1e-2, 1.0):
         yield lambda x, level=level: rosen(x) + level * normal(), slope, normal(d)
         yield lambda x, level=level: rosen(x) * (1 + level * normal()), slope, normal(d)
+        yield rosen, lambda x, level=level: slope(x) + level * normal(d), normal(d)
         yield rosen, lambda x, level=level: slope(x) * (1 + min(level, 1e-3) * normal(d)), normal(d)
 
 

@@ -584,6 +584,7 @@ def test_a_gradient_is_checked_at_a_price():
             asked = cost(f, lambda f=f: gradient_check.check_gradient(f, np.zeros(d), np.ones(d), rng))
             assert asked == 2 + low == promised(gradient_check.check_gradient, 0) + low
             continue
+        assert cost(f, lambda place=place: place._gradient_noise(np.ones(d))) == 0
         before = f.ledger.queries
         with pytest.raises(WrongGradient):
             gradient_check._accuse(place, np.ones(d))
@@ -595,6 +596,7 @@ TESTED = {
     gradient_check.check_gradient,
     gradient_check._accuse,
     gradient_check._Place.slope,
+    gradient_check._Place._gradient_noise,
     gradient_check._Place._difference,
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
