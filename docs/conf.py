@@ -8,7 +8,7 @@ import escapade
 
 project = "Escapade"
 author = "The Escapade developers"
-copyright = "The Escapade developers"
+project_copyright = "The Escapade developers"
 version = release = escapade.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]

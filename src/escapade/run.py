@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import budget
-from ._array import Array
+from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Evidence
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle
@@ -48,6 +50,8 @@ class Run:
     watch: Watch | None = None
     """Of a sampled function."""
     constants: dict[str, float] = field(default_factory=dict)
+    fun: float | None = None
+    """The value at x, where the method knows it."""
     reserved: int = 0
     failure: float = 0.0
     """What the certificate states in all."""
@@ -80,6 +84,8 @@ class Run:
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
+        if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
+            result.update(x=self.x, fun=self.fun)
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
         return result
@@ -110,6 +116,7 @@ class Run:
     def _iterate(self, name: str, show: Progress) -> Ending:
         self.trace.x0 = self.y = self.x
         try:
+            self._check_gradient()
             self._scale()
             f, y = self.problem.f, self.y
             method = self._configured(f, y)
@@ -124,6 +131,11 @@ class Run:
                 except StopIteration as end:
                     ending: Ending = end.value
                     return ending if self.spent > 0 else Ending(ending.stop)
+                if iterate.arrived:
+                    stop = self._arrived(iterate)
+                    if stop is not None:
+                        return Ending(stop)
+                    continue
                 step = self._record(iterate)
                 LOG.debug("%s  %s", name, step)
                 show.step(step.nfev, f"{name}  {step}")
@@ -142,6 +154,21 @@ class Run:
             return self._ended(error)
         finally:
             self.f.reserve(-self.reserved)
+
+    def _arrived(self, iterate: Iterate) -> Stop | None:
+        self.y, self.x = iterate.x, self.problem.outside(iterate.x)
+        self.fun = iterate.in_units(self.problem.value).fun
+        return self.limits.arrived(self.x, self.fun)
+
+    def _check_gradient(self) -> None:
+        """Hold the user's gradient against values around x0, where it is used.
+
+        Queries: those of `check_gradient`
+        """
+        if self.f.differentiable and self.certifier.gradients:
+            x, unit = to_numpy(self.x).astype(np.float64), self.problem.unit
+            scale = lengths(x) if unit is None else to_numpy(unit).astype(np.float64)
+            check_gradient(self.f, self.x, scale, self.rng)
 
     def _scale(self) -> None:
         """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""
@@ -172,7 +199,9 @@ class Run:
 
     def _record(self, iterate: Iterate) -> Step:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
-        return self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
+        step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
+        self.fun = step.fun
+        return step
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""

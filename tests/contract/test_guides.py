@@ -24,6 +24,9 @@ SAYS = {
     "auto.md": "success     True",
     "scale.md": "no gradient below",
     "methods.md": "",
+    "multistart.md": "distinct point",
+    "start.md": "verdict     saddle",
+    "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
 }
 

@@ -18,8 +18,8 @@ class RuleSettings:
     )
     unclear: float = number(2.0, "curvtol", "it is not asked for where something lower than this was seen", HELD)
     nearly: float = number(
-        1e3, "gtol", "with relative tolerances, a point whose gradient is not larger is asked for a direction down too: "
-        "it may be the saddle at which a solver stopped, a little early",
+        1e3, "gtol", "with relative tolerances, a direction down is looked for where the gradient is not larger: that "
+        "may be the saddle at which a solver stopped, a little early",
         "a Newton step of a thousandth of the lengths of the variables",
     )
     margin: float = number(

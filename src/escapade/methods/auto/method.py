@@ -66,6 +66,7 @@ class Auto:
 
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
+    uses_gradients: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
@@ -162,6 +163,8 @@ class _Run:
         }
         state = State(Phase.START, p)
         while True:
+            if state.phase is Phase.CERTIFY:
+                yield Iterate(self.differences.array(state.p.y), fun=state.p.f, arrived=True)
             state = phases[state.phase](state)
             if state.moved is not None:
                 slope = None if state.moved is Move.ESCAPE else state.p.steepness
