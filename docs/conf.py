@@ -12,12 +12,13 @@ project_copyright = "The Escapade developers"
 version = release = escapade.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 
 myst_heading_anchors = 3
 
 default_role = "code"
+autosummary_generate = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -25,6 +26,7 @@ numpydoc_xref_param_type = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Escapade"
+html_context = {"default_mode": "auto"}
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "show_toc_level": 2}
 
 
