@@ -12,11 +12,13 @@ import numpy as np
 from ._array import Array, as_point
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
 from .curvature import Finder
+from .domain import Geometry
 from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints
+from .validation import check_geometry, check_resolution, check_tolerances
 
 
 def certify(
@@ -44,6 +46,7 @@ def certify(
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    invariances: Any = None,
 ) -> Certificate:
     """Check a point that any solver returned, from function values alone.
 
@@ -73,18 +76,22 @@ def certify(
         missing point are taken on other steps; where none will do the verdict is "undecided".
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
+    bounds, constraints, invariances : optional
+        What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
 
     Returns
     -------
     Certificate
     """
-    refuse_constraints(bounds, constraints)
     point = as_point(x, "x")
+    scale = None if x_scale is None else as_scale(x_scale, point)
+    geometry = Geometry.of(bounds, constraints, invariances, point, scale)
+    geometry.require(point, "x")
+    check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
-    as_scale(x_scale, point)
     f = Oracle.of(
         fun,
         args=args,
@@ -109,7 +116,12 @@ def certify(
         finder=finder,
     )
     with closing(f):
-        if gtol is None and curvtol is None and samples is None:
+        f.within(geometry.domain)
+        if not geometry.plain:
+            relative = gtol is None and curvtol is None
+            certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
+            certificate = with_books(certificate, f, {}, 0)
+        elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
