@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +20,8 @@ from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
 from .validation import check_geometry, check_resolution, check_tolerances
+
+LOG = logging.getLogger(__name__)
 
 
 def certify(
@@ -125,6 +128,7 @@ def certify(
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
+        LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
         return replace(certificate, seed=seed)
 
 

@@ -189,6 +189,10 @@ class Frame(Protocol):
         """The variables of x that are not fixed."""
         ...
 
+    def slopes(self, g: Vector) -> Vector | None:
+        """The gradient in x from that in z, NaN where nothing moves; None where all that is known is a part of it."""
+        ...
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -219,6 +223,11 @@ class Selection:
 
     def moved(self, d: int) -> tuple[int, ...]:
         return tuple(int(i) for i in self.which)
+
+    def slopes(self, g: Vector) -> Vector | None:
+        whole = np.full(self.origin.shape[0], np.nan)
+        whole[self.which] = g
+        return whole
 
     def direction(self, v: Vector) -> Vector:
         whole = np.zeros(self.origin.shape[0])
@@ -278,6 +287,9 @@ class Plane:
 
     def moved(self, d: int) -> tuple[int, ...]:
         return tuple(int(i) for i in np.flatnonzero(np.any(self.columns != 0, axis=1)))
+
+    def slopes(self, g: Vector) -> Vector | None:
+        return None
 
 
 def selection(x: Array, which: Flags) -> Selection:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, rosen
 
-from escapade import ask_tell, certify, minimize, multistart, problems, rigid_motions
+from escapade import Certificate, ask_tell, certify, minimize, multistart, problems, rigid_motions
 from escapade.errors import InvalidSetting, NonFiniteValue
 from escapade.methods import PRESETS
 from escapade.stopping import Stop
@@ -73,7 +73,8 @@ def test_the_verdict_of_a_point_of_a_box(name, scale):
         assert np.all(there >= lower)
         assert np.all(there <= upper)
         assert fun(there) < fun(np.asarray(x, dtype=float))
-    c.to_json(), str(c)
+    assert Certificate.from_json(c.to_json()).active == c.active
+    assert str(c.active) in str(c)
 
 
 def test_multipliers_lie_in_their_intervals():

@@ -97,6 +97,13 @@ class Box:
         """The slopes of some of the active variables."""
         return Estimate(self.slopes.value[which], self.slopes.error[which])
 
+    def gradient(self, which: Index, slopes: Vector) -> Vector:
+        """The slopes that are known, of these variables and of those on bounds; NaN for others."""
+        g = np.full(len(self.around.y), np.nan)
+        g[self.sets.active] = self.slopes.value * self.sets.side[self.sets.active]
+        g[which] = slopes
+        return g
+
     def listed(self) -> ActiveSets:
         """For the certificate."""
         low, high = self.slopes.value - self.slopes.error, self.slopes.value + self.slopes.error
@@ -178,7 +185,8 @@ def _written(
     verdict, radius = rules.verdict_in_box(
         residual, reduced, finding, gtol=certifier.gtol, curvtol=certifier.curvtol, rho=rho.value
     )
-    return replace(written, verdict=verdict, radius=radius, active=box.listed())
+    jac = box.gradient(np.zeros(0, dtype=np.int64), np.zeros(0))
+    return replace(written, verdict=verdict, radius=radius, active=box.listed(), jac=jac)
 
 
 def _undecided(certifier: Certifier, box: Box, why: str) -> Certificate:
@@ -213,7 +221,8 @@ def _by_free_variables(certifier: Certifier, box: Box, rng: np.random.Generator)
         if not _slopes_hold(box, frame.direction(step)):
             found = replace(found, verdict="second-order", radius=None)
     here = None if direction is None else like(direction, around.x)
-    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed())
+    jac = box.gradient(box.sets.free, local.gradient.value)
+    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed(), jac=jac)
 
 
 def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certificate:
@@ -240,7 +249,8 @@ def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certifi
         return _written(certifier, box, residual, reduced, bad)
     finding = _finding(certifier, box, seen, H)
     certificate = _written(certifier, box, residual, reduced, finding, third)
-    certificate = replace(certificate, lengths=Lengths(float(np.min(np.abs(seen.steps))), FEASIBLE.reach))
+    lengths, jac = Lengths(float(np.min(np.abs(seen.steps))), FEASIBLE.reach), box.gradient(which, seen.slope.value)
+    certificate = replace(certificate, lengths=lengths, jac=jac)
     if certificate.verdict == "minimum":
         step = np.zeros(len(around.y))
         step[which] = -np.linalg.solve(H.value, seen.slope.value)

@@ -102,11 +102,16 @@ class ScaledProblem:
     def certificate(self, found: Certificate, x: Array) -> Certificate:
         """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
         stay those in y."""
-        value, units = self.value, self.units
+        value, units, jac = self.value, self.units, found.jac
+        if jac is not None and self.unit is not None:
+            jac = value * jac / to_numpy(self.unit)
+        if found.active is not None and self.unit is not None:
+            found = replace(found, active=found.active.times(value / to_numpy(self.unit)))
         if self.frame is not None:
             found = self._framed(found, self.frame, x)
+            jac = self.frame.slopes(jac) if jac is not None else None
         if units is None:
-            return replace(found, x=x)
+            return replace(found, x=x, jac=jac)
         trusted = {
             name: replace(one, value=value * one.value) if name in ("noise", "rho") else one
             for name, one in found.trusted.items()
@@ -115,6 +120,7 @@ class ScaledProblem:
         scaled = replace(
             found,
             x=x,
+            jac=jac,
             gradient=found.gradient * value,
             curvature=found.curvature * value,
             fun=value * found.fun,
@@ -125,8 +131,6 @@ class ScaledProblem:
             trusted=trusted,
             units=replace(units, curvature=value * found.curvtol / SHARES.curvtol),
         )
-        if scaled.active is not None and value != 1.0:
-            scaled = replace(scaled, active=scaled.active.times(value))
         return scaled if shown is None else advised(scaled)
 
     @staticmethod
