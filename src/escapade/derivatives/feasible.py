@@ -106,7 +106,7 @@ def lines(around: Around, which: Index, curvtol: float) -> Lines:
     found = _lines(around, which, h, central)
     for _ in range(FEASIBLE.cuts):
         rough = found.curvature.error > FEASIBLE.share * (np.abs(found.curvature.value) + curvtol)
-        noisy = 27 * 2 * around.error * (FEASIBLE.cut / found.steps) ** 2 > FEASIBLE.share * curvtol
+        noisy = FEASIBLE.amplified * 2 * around.error * (FEASIBLE.cut / found.steps) ** 2 > FEASIBLE.share * curvtol
         again = np.flatnonzero((rough & ~noisy) | np.isnan(found.slope.value))
         again = again[np.abs(h[again]) / FEASIBLE.cut > shortest(around.x, 1.0)[which[again]]]
         if len(again) == 0:
@@ -141,7 +141,7 @@ def _replaced(found: Lines, rows: Index, closer: Lines, better: NDArray[np.bool_
 def _steps(around: Around, which: Index, curvtol: float) -> tuple[Vector, NDArray[np.bool_]]:
     """Signed steps, and where there is room for both sides."""
     least = shortest(around.x, 1.0)[which]
-    wanted = max(FEASIBLE.step, math.sqrt(27 * around.error / (FEASIBLE.noise * curvtol)))
+    wanted = max(FEASIBLE.step, math.sqrt(FEASIBLE.amplified * around.error / (FEASIBLE.noise * curvtol)))
     h = power_of_two(np.maximum(min(wanted, FEASIBLE.longest), least))
     down, up = (side[which] for side in around.f.domain.room(around.y))
     near, far = np.minimum(down, up), np.maximum(down, up)

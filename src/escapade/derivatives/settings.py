@@ -121,6 +121,10 @@ class FeasibleSettings:
     )
     slope_noise: float = number(32.0, "factor", "slopes are taken over steps of at least so much noise / gtol",
                                 "5.5 errors of values enter, which leaves a sixth of gtol")
+    amplified: float = number(
+        27.0, "errors / h^2", "in the second derivative of a polynomial through x and four points on one side",
+        "(35 + 104 + 114 + 56 + 11) / 12",
+    )
     longest: float = number(0.125, "unit", "no step is longer", "four of them stay within half a unit")
     noise: float = number(0.05, "of curvtol", "noise in second differences is kept below this by longer steps",
                           "a twentieth disturbs no verdict")

@@ -17,7 +17,7 @@ from .._array import Array, Vector, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
-from ..tolerances import Tolerances, Units, as_scale
+from ..tolerances import SCALES, Tolerances, Units, as_scale
 from .measure import LocalModel
 from .settings import STEPS, UNITS
 from .steps import power_of_two
@@ -84,7 +84,7 @@ def _learn_inside(
     scale = np.where(size > UNITS.alike * typical, size, typical) if x_scale is None else as_scale(x_scale, x)
     inner = like(f.domain.inset(host, 2 * UNITS.step * scale), x)
     width = f.domain.width(len(host))
-    most = np.where(np.isfinite(width) & (width > 0), power_of_two(np.clip(width, 1e-300, 1e300)), np.inf)
+    most = np.where(np.isfinite(width) & (width > 0), power_of_two(np.clip(width, *SCALES)), np.inf)
     try:
         found = _learn(f, inner, rng, x_scale, resolution, answer=answer)
     except NonFiniteValue:  # not even there

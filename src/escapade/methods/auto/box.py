@@ -125,7 +125,7 @@ class BoxDifferences(Differences):
         wanted[which] = np.where(both[which], -a, 2 * a)
         wanted = np.clip(wanted, -down, up)
         wanted[which] = np.where(wanted[which] == a, a / 2, wanted[which])
-        two, b = self.changes(p, wanted, which, "descent", (0.8125, 0.6875, 0.40625, 0.125))
+        two, b = self.changes(p, wanted, which, "descent", BOX.shorter)
         g, diagonal, steps, change = np.zeros(self.d), np.zeros(self.d), np.full(self.d, np.inf), np.zeros(self.d)
         curvature = 2 * (one / a - two / b) / (a - b)
         g[which], diagonal[which] = one / a - curvature * a / 2, curvature

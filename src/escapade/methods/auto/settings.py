@@ -213,6 +213,10 @@ class BoxSettings:
     changes: int = number(3, "per variable", "changes of the active set in one subproblem, at most", LIMIT)
     left: float = number(1e-4, "of the squared radius", "a step this near to the region's edge is not continued",
                          "5e-5 of the radius")
+    shorter: tuple[float, ...] = number(
+        (0.8125, 0.6875, 0.40625, 0.125), "of a step", "the second step of a parabola, where a value is missing",
+        "not half, where the first step may be, and of few digits",
+    )
     escapes: int = number(50, "saddles", "that a run in a box leaves", LIMIT)
 
 
