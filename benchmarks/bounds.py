@@ -1,10 +1,11 @@
 """Bounded problems: how fast, how true, and whether f was ever asked outside.
 
-python benchmarks/bounds.py [NAMES...]      S2MPJ's problems with bounds of at most 10 variables, beside SciPy's solvers and
-                                            Py-BOBYQA: the share solved to tau = 1e-5 within 25, 50 and 100 simplex gradients
-python benchmarks/bounds.py truth [N]       N = 2000 points of synthetic boxes whose derivatives are known: verdicts that
-                                            are false, and those that are undecided without need
-python benchmarks/bounds.py outside [N]     N = 10000 runs in random boxes, with noise and missing values: queries outside
+python benchmarks/bounds.py [NAMES...]    S2MPJ's problems with bounds of at most 10 variables, beside SciPy's solvers
+                                          and Py-BOBYQA: the share solved to tau = 1e-5 within 25, 50 and 100 simplex
+                                          gradients
+python benchmarks/bounds.py truth [N]     N = 2000 points of synthetic boxes whose derivatives are known: verdicts that
+                                          are false, and those that are undecided without need
+python benchmarks/bounds.py outside [N]   N = 10000 runs in random boxes, with noise and missing values: queries outside
 
 A problem is solved to tau once f - f_L <= tau (f(x0) - f_L), f_L the lowest value any solver found within 100 simplex
 gradients (d + 1 queries each). Three starts: that of the problem and two beside it. What peers found is kept in
@@ -313,41 +314,59 @@ def truth(count: int) -> None:
 # Outside
 
 
+@dataclass
+class Watched:
+    """A function in a random box, which counts its queries, and those outside."""
+
+    rng: np.random.Generator
+    asked: int = 0
+    beyond: int = 0
+
+    def __post_init__(self) -> None:
+        rng = self.rng
+        self.d = d = int(rng.integers(1, 6))
+        width = 10.0 ** rng.uniform(-7, 20, d) * (rng.random(d) < 0.85)
+        lower = np.where(rng.random(d) < 0.5, rng.standard_normal(d) * 10.0 ** rng.uniform(-3, 3), 0.0)
+        upper = lower + width
+        self.lower = np.where((rng.random(d) < 0.15) & (width > 0), -np.inf, lower)
+        self.upper = np.where((rng.random(d) < 0.15) & (width > 0), np.inf, upper)
+        self.centre, self.noise = rng.standard_normal(d), float(rng.choice([0.0, 1e-8, 1e-2]))
+        self.lost, self.form = float(rng.choice([0.0, 0.05])), int(rng.integers(4))
+        self.start = np.clip(rng.standard_normal(d) * 10.0 ** rng.uniform(-2, 2), self.lower, self.upper)
+
+    def __call__(self, x: np.ndarray) -> float:
+        self.asked += 1
+        self.beyond += bool(np.any(x < self.lower) or np.any(x > self.upper))
+        if self.rng.random() < self.lost:
+            return np.nan
+        s = np.clip(x - self.centre, -1e6, 1e6)
+        forms = (s @ s, np.sum(np.cos(s)), s @ s - 3 * s[0] ** 2 + s[0] ** 4, np.sum(s))
+        return float(forms[self.form] + self.noise * self.rng.standard_normal())
+
+    def options(self, seed: int) -> dict[str, Any]:
+        """Bounds, a small budget, and perhaps tolerances, a scale, the noise."""
+        rng = self.rng
+        chosen: dict[str, Any] = {"bounds": Bounds(self.lower, self.upper), "rng": seed}
+        chosen["maxfev"] = int(rng.integers(20, 200))
+        if rng.random() < 0.3:
+            chosen["gtol"] = 10.0 ** rng.uniform(-6, -1)
+        if rng.random() < 0.3:
+            chosen["x_scale"] = 10.0 ** rng.uniform(-2, 2, self.d)
+        if self.noise and rng.random() < 0.3:
+            chosen["noise"] = self.noise
+        return chosen
+
+
 def outside(count: int) -> None:
     asked, beyond, errors = 0, 0, Counter[str]()
     for seed in range(count):
         rng = np.random.default_rng([BOUNDS.start + 1, seed])
-        d = int(rng.integers(1, 6))
-        width = 10.0 ** rng.uniform(-7, 20, d) * (rng.random(d) < 0.85)
-        lower = np.where(rng.random(d) < 0.5, rng.standard_normal(d) * 10.0 ** rng.uniform(-3, 3), 0.0)
-        upper = lower + width
-        lower = np.where((rng.random(d) < 0.15) & (width > 0), -np.inf, lower)
-        upper = np.where((rng.random(d) < 0.15) & (width > 0), np.inf, upper)
-        centre, level, lost = rng.standard_normal(d), float(rng.choice([0.0, 1e-8, 1e-2])), rng.choice([0.0, 0.05])
-        form = int(rng.integers(4))
-
-        def fun(x: np.ndarray) -> float:
-            nonlocal asked, beyond
-            asked += 1
-            beyond += bool(np.any(x < lower) or np.any(x > upper))
-            if rng.random() < lost:
-                return np.nan
-            s = np.clip(x - centre, -1e6, 1e6)
-            value = (s @ s, float(np.sum(np.cos(s))), s @ s - 3 * s[0] ** 2 + s[0] ** 4, float(np.sum(s)))[form]
-            return float(value + level * rng.standard_normal())
-
-        start = np.clip(rng.standard_normal(d) * 10.0 ** rng.uniform(-2, 2), lower, upper)
-        options: dict[str, Any] = {"bounds": Bounds(lower, upper), "rng": seed, "maxfev": int(rng.integers(20, 200))}
-        if rng.random() < 0.3:
-            options["gtol"] = 10.0 ** rng.uniform(-6, -1)
-        if rng.random() < 0.3:
-            options["x_scale"] = 10.0 ** rng.uniform(-2, 2, d)
-        if level and rng.random() < 0.3:
-            options["noise"] = level
+        fun = Watched(rng)
         try:
-            run(int(rng.integers(5)), fun, start, options)
+            run(int(rng.integers(5)), fun, fun.start, fun.options(seed))
         except EscapadeError as error:
             errors[type(error).__name__] += 1
+        asked, beyond = asked + fun.asked, beyond + fun.beyond
     print(f"{beyond} of {asked} values outside, in {count} runs; raised: {dict(errors)}")
 
 

@@ -188,7 +188,8 @@ class BoxRun:
         p, certificate = state.p, state.certificate
         assert certificate is not None
         v = to_numpy(certificate.direction).astype(np.float64)
-        line = search(self.differences, p, v, TRUST_REGION.after_escape * norm2(p.scale * v), self.differences.gtol, {0.0: p.f})
+        guess = TRUST_REGION.after_escape * norm2(p.scale * v)
+        line = search(self.differences, p, v, guess, self.differences.gtol, {0.0: p.f})
         self.escapes += 1
         if line.t == 0.0:
             return State(Phase.CERTIFY, p, ending=Ending(Stop.UNDECIDED, Evidence(certificate=certificate)))
