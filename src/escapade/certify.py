@@ -10,16 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._array import Array, as_point
+from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
 from .curvature import Finder
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, UnboundedBelow
-from .oracle import Failures, Oracle, Policy
+from .oracle import Failures, Oracle, Policy, jac_of
 from .tolerances import as_scale, require_positive
-from .validation import check_geometry, check_resolution, check_tolerances
+from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
 
 LOG = logging.getLogger(__name__)
 
@@ -45,13 +47,15 @@ def certify(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     finder: str | Finder = "auto",
-    grad: Callable[..., Any] | None = None,
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    jac: Any = None,
+    hessp: Callable[..., Any] | None = None,
+    grad: Callable[..., Any] | None = None,
 ) -> Certificate:
-    """Check a point that any solver returned, from function values alone.
+    """Check a point that any solver returned, from function values, and gradients where they are given.
 
     Parameters
     ----------
@@ -81,11 +85,14 @@ def certify(
         One of `escapade.curvature.FINDERS`, or a configured finder.
     bounds, constraints, invariances : optional
         What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
+    jac, hessp : optional
+        Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
     Returns
     -------
     Certificate
     """
+    jac = jac_of(jac, grad)
     point = as_point(x, "x")
     scale = None if x_scale is None else as_scale(x_scale, point)
     geometry = Geometry.of(bounds, constraints, invariances, point, scale)
@@ -101,7 +108,8 @@ def certify(
         vectorized=vectorized,
         samples=samples,
         maxfev=maxfev,
-        grad=grad,
+        jac=jac,
+        hessp=hessp,
         workers=workers,
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
@@ -120,6 +128,16 @@ def certify(
     )
     with closing(f):
         f.within(geometry.domain)
+        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+            given = finder if isinstance(finder, str) else finder.name
+            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
+            f.forget_derivatives()
+        if f.differentiable and samples is None:
+            scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
+            try:
+                check_gradient(f, point, scale, generator)
+            except (BudgetExhausted, UnboundedBelow) as stop:
+                return replace(task.unseen(point, str(stop)), seed=seed, **_books(f))
         if not geometry.plain:
             relative = gtol is None and curvtol is None
             certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
@@ -129,7 +147,7 @@ def certify(
         else:
             certificate = task(f, point, generator)
         LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
-        return replace(certificate, seed=seed)
+        return replace(certificate, seed=seed, **_books(f))
 
 
 def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
@@ -140,7 +158,11 @@ def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Genera
     except (BudgetExhausted, UnboundedBelow) as stop:
         return task.unseen(x, str(stop))
     found = problem.certifier(task)(problem.f, problem.inside(x), rng)
-    certificate, books = problem.certificate(found, x), f.ledger
-    return replace(
-        certificate, nfev=books.queries, nfev_by_purpose=dict(books.by_purpose), nrounds=books.rounds
-    )
+    return problem.certificate(found, x)
+
+
+def _books(f: Oracle) -> dict[str, Any]:
+    """All that was counted."""
+    books = f.ledger
+    counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}

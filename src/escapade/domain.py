@@ -169,10 +169,6 @@ class Frame(Protocol):
         """A point x of the frame as z."""
         ...
 
-    def pulled(self, g: Vector) -> Vector:
-        """The gradient in z, from that in x."""
-        ...
-
     def direction(self, v: Vector) -> Vector:
         """A direction of z as one of x."""
         ...
@@ -214,9 +210,6 @@ class Selection:
 
     def inside(self, x: Array) -> Array:
         return namespace(x).take(x, to_device(self.which, x), axis=0)
-
-    def pulled(self, g: Vector) -> Vector:
-        return g[self.which]
 
     def owner(self, index: int) -> int:
         return int(self.which[index])
@@ -260,9 +253,6 @@ class Plane:
         z = self.columns.T @ ((here - origin) / self.units)
         top = float(np.max(np.maximum(np.abs(here), np.abs(origin)) / self.units))
         return like(np.where(np.abs(z) > ZERO * float(np.finfo(z.dtype).eps) * top, z, 0.0), x)
-
-    def pulled(self, g: Vector) -> Vector:
-        return np.asarray(self.basis.T @ g)
 
     def direction(self, v: Vector) -> Vector:
         return np.asarray(self.basis @ v)

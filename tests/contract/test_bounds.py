@@ -205,6 +205,12 @@ def test_random_boxes_noise_and_missing_values(seed):
             call(inside(fun, lower, upper), x0, bounds=Bounds(lower, upper), rng=seed, maxfev=300)
 
 
+def test_gradients_are_not_used_in_a_box_and_that_is_said():
+    for call in (minimize, certify):
+        with pytest.warns(RuntimeWarning, match="does not use jac"):
+            call(lambda x: float(x @ x), [0.0, 0.0], jac=lambda x: 2 * x, bounds=[(0, 1)] * 2, rng=0)
+
+
 # Equalities
 
 

@@ -52,7 +52,7 @@ def test_a_selection_and_a_plane_go_there_and_back(d, seed):
     x, which = rng.standard_normal(d), np.flatnonzero(rng.random(d) < 0.5)
     some = Selection(x, which)
     assert np.array_equal(some.outside(some.inside(x)[None, :])[0], x)
-    assert np.array_equal(some.direction(some.pulled(np.ones(d)))[which], np.ones(len(which)))
+    assert np.array_equal(some.direction(np.ones(len(which)))[which], np.ones(len(which)))
     A = rng.standard_normal((int(rng.integers(0, d)), d))
     geometry = Geometry(equalities=None)
     plane = geometry.frame(x, A) if len(A) else None
