@@ -35,12 +35,14 @@ def opened(address, tmp_path):
 
 
 def test_every_link_within_the_site_leads_somewhere(site):
-    lost = []
-    for page in (page for page in site.rglob("*.html") if "_static" not in page.parts):
-        for target in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:|//", target) and not (page.parent / unquote(target)).exists():
-                lost.append(f"{page.relative_to(site)}: {target}")
-    assert not lost
+    pages = [page for page in site.rglob("*.html") if "_static" not in page.parts]
+    links = [
+        (page, unquote(target))
+        for page in pages
+        for target in re.findall(r'(?:href|src)="([^"#?]+)[^"]*"', page.read_text(encoding="utf-8"))
+        if not re.match(r"[a-z]+:|//", target)
+    ]
+    assert not [f"{page.relative_to(site)}: {target}" for page, target in links if not (page.parent / target).exists()]
 
 
 def test_every_page_of_the_docs_is_on_the_site(site):
