@@ -6,6 +6,7 @@ from .certificate import Certificate
 from .certify import certify
 from .check import check_fun
 from .interop import scipy_method
+from .least_squares import least_squares
 from .minimize import minimize
 from .multistart import multistart
 from .oracle import Journal, Oracle
@@ -26,6 +27,7 @@ __all__ = [
     "check_fun",
     "curvature",
     "errors",
+    "least_squares",
     "methods",
     "minimize",
     "multistart",

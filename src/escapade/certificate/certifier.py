@@ -83,7 +83,7 @@ class Certifier:
 
     def unseen(self, x: Array, why: str) -> Certificate:
         """The certificate of a point about which nothing could be shown."""
-        return self._written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
+        return self.written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
 
     # Plain functions
 
@@ -140,10 +140,10 @@ class Certifier:
                     certificate = replace(above, verdict="second-order", radius=None)
         except BudgetExhausted as stop:
             unseen = rules.undecided(f"f was not looked at beyond its difference steps: {stop}", certificate.curvature)
-            return self._written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
+            return self.written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
         if ladder.kind is Kind.KINK and certificate.holds and self._falls_across(local, ladder):
             kinked = rules.undecided(scale.KINKED, certificate.curvature)
-            certificate = self._written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
+            certificate = self.written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
 
@@ -152,7 +152,7 @@ class Certifier:
         of f: neither is the whole truth."""
         reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict=above.verdict)
         finding = rules.undecided(reason, below.curvature | above.curvature)
-        return self._written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
+        return self.written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
         try:
@@ -171,16 +171,16 @@ class Certifier:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
         if local.report.constant and self.resolution == 0:
-            return self._written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
+            return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
-            return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
+            return self.written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)
         lower = finding.curvature.lower
         if finding.certified and lower > 0:
             most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened()
-        certificate = self._written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
+        certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -291,7 +291,7 @@ class Certifier:
         if not whole or not isinstance(finder, Minibatch):
             trusted["samples rarer than"] = Trusted(SAMPLING.rare, "not looked for")
         rho = trusted["rho"].value if "rho" in trusted else math.inf
-        certificate = self._written(x, fun, gradient, finding, trusted, rho)
+        certificate = self.written(x, fun, gradient, finding, trusted, rho)
         if certificate.radius is None or rules.within_reach(certificate.radius, epsilon(x)):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -329,7 +329,7 @@ class Certifier:
 
     # The certificate
 
-    def _written(
+    def written(
         self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
     ) -> Certificate:
         gtol, curvtol = self.gtol, self.curvtol

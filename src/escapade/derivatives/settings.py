@@ -276,7 +276,18 @@ class UnitSettings:
     )
 
 
+@dataclass(frozen=True)
+class ResidualSettings:
+    """Residuals around a point."""
+
+    longest: float = number(0.0625, "lengths", "no step of a Jacobian is longer", "noise of 1e-4 of the change over 1")
+    slack: float = number(
+        1e-9, "of the change", "differences along the line and J u may differ by this: steps are rounded", "2^-30",
+    )
+
+
 STEPS = StepSettings()
+RESIDUALS = ResidualSettings()
 UNITS = UnitSettings()
 LADDER = LadderSettings()
 JUMPS = JumpSettings()

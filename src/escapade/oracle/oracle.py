@@ -7,6 +7,7 @@ gets float64 values on the host; the points are built in the namespace, dtype an
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from ..errors import (
     TimeExhausted,
 )
 from ..executors import choose
+from ..loss import Loss
 from .arguments import check_arguments
 from .batch import Batch, Components
 from .engine import Engine
@@ -38,6 +40,7 @@ from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
 from .stencil import Stencil, point
+from .values import Numbers, Residuals, lost_rows
 
 BLOCK_BYTES = 1 << 24
 """Points are built in blocks of at most this many bytes (or one point)."""
@@ -62,6 +65,9 @@ class Oracle:
         Where points are evaluated, and how long one may take: see `executors.choose`.
     failures : Failures, optional
         What to do with points that cannot be evaluated.
+    loss : Loss, optional
+        The function returns a vector of residuals for each point. Its values are what these cost by the loss, one query
+        each; `residuals` is the view of the same oracle that gives the vectors.
     """
 
     _engine: Engine
@@ -71,6 +77,8 @@ class Oracle:
     unit: Array = None
     value_unit: float = 1.0
     """The unit of the values that this view gives."""
+    vectors: bool = False
+    """Whether this view gives residual vectors, as rows, and not what they cost."""
     _views: dict[tuple[str, bool], Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -86,12 +94,16 @@ class Oracle:
         workers: Any = None,
         timeout: float | None = None,
         failures: Failures | None = None,
+        loss: Loss | None = None,
     ) -> Oracle:
         """An oracle for a user's function."""
         samples, maxfev = check_arguments(fun, grad, samples, maxfev)
         args = args if isinstance(args, tuple) else (args,)  # as SciPy does
-        executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
-        engine = Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures())
+        executor = choose(
+            fun, args, vectorized=vectorized, workers=workers, timeout=timeout, vectors=loss is not None
+        )
+        kind = Numbers() if loss is None else Residuals(loss)
+        engine = Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures(), kind=kind)
         engine.resent = getattr(executor, "resent", 0)
         if executor is not workers:  # what was handed in is not ours to close
             engine.close = getattr(executor, "close", engine.close)
@@ -114,6 +126,12 @@ class Oracle:
     def valued(self, unit: float) -> Oracle:
         """f / unit. The best value is still kept as that of f."""
         return dataclasses.replace(self, value_unit=unit)
+
+    def residuals(self) -> Oracle:
+        """The same oracle, giving the vectors of residuals whose costs are its values."""
+        if not isinstance(self._engine.kind, Residuals):
+            raise MissingCapability("this function returns numbers, and no residuals: least_squares is for those")
+        return dataclasses.replace(self, vectors=True)
 
     def on(self, batch: Batch) -> Oracle:
         """f_S: the average over the sample ids of a batch, a deterministic function."""
@@ -202,6 +220,11 @@ class Oracle:
         return self._engine.store.pairs()
 
     @property
+    def best_residuals(self) -> NDArray[np.float64] | None:
+        """The residuals at the best point so far."""
+        return self._engine.store.best_residuals
+
+    @property
     def best(self) -> tuple[Array, float | None]:
         """The best point so far and its value; (None, None) before the first, or if values are of many batches."""
         store = self._engine.store
@@ -210,7 +233,8 @@ class Oracle:
     # The door
 
     def __call__(self, stencil: Stencil) -> NDArray[np.float64]:
-        """The values at the points of a stencil: one round, `stencil.size` queries (times the batch)."""
+        """The values at the points of a stencil, or the residuals as rows: one round, `stencil.size` queries (times the
+        batch)."""
         engine, ledger = self._engine, self._engine.ledger
         weight = self._weight()
         queries = stencil.size * weight
@@ -221,13 +245,20 @@ class Oracle:
         self._in_time()
         ledger.rounds += 1
         values, why = self._evaluate(stencil, keep_best=self.batch is None)
-        if self.value_unit != 1.0:
-            values = values / self.value_unit
-        missing = int(np.sum(np.isnan(values))) if why else 0
+        values = self._viewed(values)
+        missing = int(np.sum(lost_rows(values))) if why else 0
         ledger.count(self.purpose, queries - missing * weight)
         if missing:
             raise self._with_best(missing_values(stencil, values, why))
         return values
+
+    def _viewed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What was delivered, as this view gives it."""
+        unit = self.value_unit
+        if self.vectors:
+            return values if unit == 1.0 else values / math.sqrt(unit)
+        values = self._engine.kind.costs(values)
+        return values if unit == 1.0 else values / unit
 
     def value(self, x: Array) -> float:
         """The value at one point."""
@@ -243,7 +274,7 @@ class Oracle:
     def observe(self, x: Array) -> float:
         """The value at x for plotting: unmetered, outside the budget, reported apart."""
         seen = dataclasses.replace(self, purpose="observation")
-        value = float(seen._evaluate(point(x), keep_best=False)[0][0])
+        value = float(self._engine.kind.costs(seen._evaluate(point(x), keep_best=False)[0])[0])
         self.ledger.observations += self._weight()
         return value
 
@@ -264,6 +295,32 @@ class Oracle:
             what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
             raise InvalidValue(f"the function grad must return {x.shape[0]} finite numbers, but returned {what}", x)
         return g
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether exact gradients were given, or Jacobians of residuals."""
+        return self._engine.grad is not None
+
+    def jacobian(self, x: Array) -> NDArray[np.float64]:
+        """The exact Jacobian of residuals at x, m x d, where it was given: no query, counted apart."""
+        grad, length = self._engine.grad, getattr(self._engine.kind, "length", None)
+        if grad is None:
+            raise MissingCapability("no Jacobian was given: pass jac=, or leave it to differences")
+        self.ledger.gradients += 1
+        unit = 1.0 if self.unit is None else to_numpy(self.unit)
+        try:
+            J = to_numpy(grad(x if self.unit is None else x * self.unit)).astype(np.float64)
+        except Exception as error:
+            failed = EvaluationFailed(f"the function jac raised {named(error)}", x)
+            raise self._with_best(failed) from error
+        if J.shape != (length, x.shape[0]) or not np.all(np.isfinite(J)):
+            what = f"an array of shape {J.shape}" if J.shape != (length, x.shape[0]) else "NaN or infinity"
+            raise InvalidValue(
+                f"the function jac must return a matrix of {length} x {x.shape[0]} finite numbers, one row for each "
+                f"residual, but returned {what}",
+                x,
+            )
+        return np.asarray(J * unit)
 
     def _weight(self) -> int:
         if self.batch is not None:
@@ -293,7 +350,8 @@ class Oracle:
                 self.ledger.count(self.purpose, k * self._weight())
                 raise
             blocks.append(self._block(stencil, (k, min(k + rows, size)), keep_best))
-        return np.concatenate([np.empty(0), *(v for v, _ in blocks)]), next((why for _, why in blocks if why), "")
+        parts = [v for v, _ in blocks] or [self._engine.kind.missing(0)]
+        return np.concatenate(parts), next((why for _, why in blocks if why), "")
 
     def _in_time(self) -> None:
         """Refuse whatever comes after the deadline."""
@@ -309,19 +367,26 @@ class Oracle:
         what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
         start = self.ledger.queries == 0 and stencil.size == 1
         failures = engine.failures.at_start() if start else engine.failures
-        ask = partial(checked_values, engine.evaluate, *what, failures, self._book)
+        ask = partial(checked_values, engine.evaluate, *what, failures, self._book, engine.kind)
         try:
-            values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
+            values, precision, lost = (
+                journal.block(self.purpose, *what, self.ledger, ask, engine.kind) if journal else ask()
+            )
         except (OracleError, KeyboardInterrupt) as error:
             if keep_best and "seen" in vars(error):  # of the rows before the one that failed
-                engine.store.add(vars(error)["seen"], stencil, span[0])
+                self._keep(vars(error)["seen"], stencil, span[0])
             if isinstance(error, OracleError):
                 self._with_best(error)
             raise
         engine.precision = max(engine.precision, precision)
         if keep_best:
-            engine.store.add(values, stencil, span[0])
+            self._keep(values, stencil, span[0])
         return values, lost
+
+    def _keep(self, values: NDArray[np.float64], stencil: Stencil, start: int) -> None:
+        """Keep what was delivered for the points of a stencil from one on."""
+        kind, store = self._engine.kind, self._engine.store
+        store.add(kind.costs(values), stencil, start, values if isinstance(kind, Residuals) else None)
 
     def _book(self, rows: int) -> None:
         """Book `rows` points sent to the function; and those that had to be sent again, to a worker that lived."""

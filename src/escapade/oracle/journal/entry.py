@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..values import lost_rows
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -29,14 +31,17 @@ class Entry:
 
     @property
     def least(self) -> float:
-        """The least value (infinity if all are missing)."""
-        known = self.values[~np.isnan(self.values)]
-        return float(known.min()) if len(known) else np.inf
+        """The least value (infinity if all are missing), where values are numbers."""
+        return least(self.values)
 
     @property
     def queries(self) -> int:
         """Values delivered."""
-        return int(np.sum(~np.isnan(self.values))) * self.weight
+        return int(np.sum(~lost_rows(self.values))) * self.weight
+
+    def shaped(self, width: int | None) -> Entry:
+        """The same, with residuals of this length as rows."""
+        return self if width is None else replace(self, values=self.values.reshape(-1, width))
 
     def best_at(self, x: NDArray[Any]) -> Entry:
         """The same, with the point of its least value."""
@@ -56,6 +61,12 @@ class Entry:
             raise ValueError("not an entry of a journal")
         values = np.frombuffer(row[2], dtype=np.float64).copy()
         return cls(row[0], row[1], values, *row[3:])
+
+
+def least(costs: NDArray[np.float64]) -> float:
+    """The least of these (infinity if all are missing)."""
+    known = costs[~np.isnan(costs)]
+    return float(known.min()) if len(known) else np.inf
 
 
 def chained(before: bytes, fields: tuple[Any, ...]) -> bytes:

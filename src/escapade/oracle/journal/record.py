@@ -19,7 +19,8 @@ from ..._array import Array, to_numpy
 from ...errors import InvalidSetting, JournalError
 from ..ledger import Ledger
 from ..stencil import Stencil
-from .entry import Entry
+from ..values import Numbers
+from .entry import Entry, least
 from .file import JournalFile
 from .header import differences, generator_of, header_of
 
@@ -112,6 +113,7 @@ class Record:
         batch: tuple[NDArray[np.int64], ...],
         ledger: Ledger,
         ask: Callable[[], Values],
+        kind: Numbers,
     ) -> Values:
         """The recorded values of these points; or those that `ask` gives, recorded before they are returned."""
         points = to_numpy(stencil.rows(*span))
@@ -124,7 +126,7 @@ class Record:
             self.replayed += 1
             ledger.calls += entry.calls
             ledger.attempts += entry.attempts
-            self._lowest = min(self._lowest, entry.least)
+            self._lowest = min(self._lowest, least(kind.costs(entry.values)))
             return entry.values, entry.precision, entry.lost
         calls, attempts = ledger.calls, ledger.attempts
         known = self._aside.pop(digest, None)
@@ -142,9 +144,10 @@ class Record:
             attempts=ledger.attempts - attempts,
             at=time.time(),
         )
-        if not batch and purpose != "observation" and entry.least < self._lowest:
-            self._lowest = entry.least
-            entry = entry.best_at(points[int(np.nanargmin(values))])
+        costs = kind.costs(values)
+        if not batch and purpose != "observation" and least(costs) < self._lowest:
+            self._lowest = least(costs)
+            entry = entry.best_at(points[int(np.nanargmin(costs))])
         self.file.add(entry)
         self.recorded += 1
         return values, precision, lost
