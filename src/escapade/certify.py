@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -12,11 +13,15 @@ import numpy as np
 from ._array import Array, as_point
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
 from .errors import BudgetExhausted, UnboundedBelow
+from .loss import Loss
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
 from .validation import check_resolution, check_tolerances, refuse_constraints
+
+LOG = logging.getLogger(__name__)
 
 
 def certify(
@@ -44,6 +49,9 @@ def certify(
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    residuals: bool = False,
+    loss: str = "linear",
+    f_scale: float = 1.0,
 ) -> Certificate:
     """Check a point that any solver returned, from function values alone.
 
@@ -71,6 +79,9 @@ def certify(
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
+    residuals : bool
+        `fun` returns a vector of residuals, and the certificate is that of their cost by `loss` and `f_scale`, as in
+        `least_squares`; `noise` is that of a residual. It costs far less than from values.
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
 
@@ -85,6 +96,7 @@ def certify(
     if rho is not None:
         require_positive("rho", rho)
     as_scale(x_scale, point)
+    rho_of = Loss(loss, f_scale) if residuals else None
     f = Oracle.of(
         fun,
         args=args,
@@ -95,6 +107,7 @@ def certify(
         workers=workers,
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
+        loss=rho_of,
     )
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
@@ -108,11 +121,17 @@ def certify(
         resolution=resolution,
         finder=finder,
     )
+    relative = gtol is None and curvtol is None
     with closing(f):
-        if gtol is None and curvtol is None and samples is None:
+        if rho_of is not None:
+            known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
+            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
+            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
+        elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
+        LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
         return replace(certificate, seed=seed)
 
 

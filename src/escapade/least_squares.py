@@ -12,6 +12,7 @@ import numpy as np
 from . import budget
 from ._array import Array, Matrix, Vector, as_point, to_numpy
 from ._random import as_generator
+from ._text import counted
 from .certificate import Certificate, ScaledProblem
 from .certificate.residuals import Fit, ResidualCertifier
 from .derivatives.residual_model import Pattern, group_columns
@@ -24,7 +25,7 @@ from .result import Result
 from .run import Run
 from .stopping import Callback, Ending, Limits, Rule
 from .tolerances import as_scale
-from .trace import Iterate
+from .trace import Iterate, Step
 from .validation import check_resolution, check_tolerances
 
 
@@ -60,19 +61,19 @@ class Fitted(Result):
     """
 
     cost: float
+    fun: Any
     jac: Matrix
     grad: Vector
     optimality: float
     active_mask: Any
     njev: int
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str]]:
+        m = 0 if self.fun is None else len(self.fun)
         plain = Result()
-        plain.update(self)
-        plain.update(fun=self.cost)
-        return str(plain).replace("fun         ", "cost        ", 1)
-
-    __repr__ = __str__
+        plain.update({**self, "fun": self.cost})
+        shown = f"{self.cost:.10g}, {counted(m, 'residual')}"
+        return [("cost", shown) if name == "fun" else (name, text) for name, text in plain.rows()]
 
     def covariance(self, *, absolute: bool = False) -> Matrix:
         """The covariance of the parameters: (J'J)^-1, times the variance of a residual, 2 cost / (m - d), unless the
@@ -129,10 +130,10 @@ class FitRun(Run):
     last: ResidualIterate | None = None
     fit: Fit | None = None
 
-    def _record(self, iterate: Iterate, name: str) -> None:
+    def _record(self, iterate: Iterate) -> Step:
         if isinstance(iterate, ResidualIterate):
             self.last = iterate
-        super()._record(iterate, name)
+        return super()._record(iterate)
 
     def _certify(self, ending: Ending) -> Certificate:
         evidence = ending.evidence

@@ -73,7 +73,8 @@ class ResidualCertifier:
     def __call__(
         self, f: Oracle, x: Array, rng: np.random.Generator, r: Vector | None = None
     ) -> tuple[Certificate, Fit | None]:
-        """The certificate of x, where the residuals r may be known, and what was seen there. A budget that runs out leaves what was shown until then."""
+        """The certificate of x, where the residuals r may be known, and what was seen there. A budget that runs out
+        leaves what was shown until then."""
         books, seen = Books.of(f), None
         try:
             certificate, seen = self._certificate(f, x, rng, r)
@@ -256,7 +257,7 @@ class ResidualCertifier:
         task = self._values_alone(gtol=asked.gtol, curvtol=asked.curvtol, in_units=self.relative)
         written = task.written(local.x, local.f0, local.gradient_norm, finding, trusted, rho)
         units = Units(local.unit, 1.0, asked.curvature or 1.0) if self.relative else None
-        return replace(written, units=units, lengths=seen)
+        return replace(written, units=units, lengths=seen, jac=local.gradient.value / local.unit)
 
     def _from_values(
         self,

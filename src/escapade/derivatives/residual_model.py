@@ -180,8 +180,8 @@ def measure_residuals(
     """Look around x, in y = x / unit, where variables matter over these lengths (in y): r unless it is `known`, a line,
     a central Jacobian.
 
-    Queries: 2*g + 13, or 2*g + 12, for g groups of variables; 2 more for each whose differences were on steps that were too long or
-    lacked a value, each time they are taken again
+    Queries: 2*m + 13 or 2*m + 12 for m groups of variables; 2 more for each whose differences lacked a value, each
+    time they are taken again
     """
     began, look = Books.of(f), f.residuals().tagged("check")
     r = look(point(x))[0] if known is None else known
@@ -243,7 +243,7 @@ def _sides(
 ) -> tuple[Matrix, Matrix, Vector]:
     """r on both sides of x along all groups, and the steps that it could be had on.
 
-    Queries: 2*g
+    Queries: 2*m for m groups
     """
     g = len(pattern.groups)
     rows = pattern.rows(steps)
@@ -265,7 +265,7 @@ def _checked(local: LocalResiduals, lengths: Vector) -> LocalResiduals:
     but for noise and for a truncation that falls with the square of the length. What they miss, projected on the
     gradient, is the gradient's error.
 
-    Queries: none
+    No query is made.
     """
     line, w, noise, m = local.line, local.loss.weights(local.r)[0], local.residual_noise, len(local.r)
     h = float(np.max(local.steps / lengths))

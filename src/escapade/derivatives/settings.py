@@ -221,6 +221,14 @@ class LadderSettings:
     )
     kink: float = number(0.7, "powers of the length", "slower still, and f jumps or is noisy", "between 1 and 0")
     sudden: float = number(8.0, "powers of the length", "structure that appears out of nothing", STUDY)
+    whole: float = number(
+        0.5, "of the change of f", "structure that is larger at the longest length is f itself, if smooth below it",
+        "no parabola explains half of what f does there",
+    )
+    smooth: tuple[float, float] = number(
+        (2.5, 4.5), "powers of the length", "residuals that fall so fast, and no faster, are a smooth function's",
+        "third and fourth derivatives, and half a power",
+    )
     burst: tuple[float, float] = number(
         (1e4, 100.0), "of the parabola and of the rounding, of |f|",
         "what is larger came out of nothing: no length that matters, or pieces that are linear or constant", STUDY,
