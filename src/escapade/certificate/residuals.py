@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, like, norm2, to_numpy
+from .._array import Array, Matrix, Vector, like, norm2, to_numpy
 from ..curvature import Cheapest, Finding, Outcome
-from ..curvature.random_forms import FormsOutcome, gauss_newton, inverse_root, take_forms
+from ..curvature.random_forms import FormsOutcome, confirmed, gauss_newton, second_differences, take_forms
+from ..curvature.settings import FORMS
 from ..derivatives.jumps import across
 from ..derivatives.ladder import Kind
 from ..derivatives.measure import Books
@@ -35,6 +36,7 @@ from .certificate import Certificate, Trusted
 from .certifier import GRADIENT_ALONE, Certifier
 from .scale import Lengths
 from .scaled import ScaledProblem
+from .settings import RULES
 
 RANDOM_FORMS = "random forms"
 
@@ -151,37 +153,91 @@ class ResidualCertifier:
         if not (asked.gtol > 0 and math.isfinite(local.f0)):
             return self._from_values(f, x, rng, None, None), seen
         if local.gradient_norm.lower > asked.gtol:
-            finding = rules.undecided(GRADIENT_ALONE)
-            return self._written(local, asked, finding, math.inf, None), seen
-        certificate = self._by_forms(local, lengths, asked, rng)
+            return self._written(local, asked, rules.undecided(GRADIENT_ALONE), math.inf, None), seen
+        certificate = self._by_residuals(local, lengths, asked, rng) if local.consistent else None
         if certificate is None:
             certificate = self._from_values(f, x, rng, local, asked)
         return certificate, seen
 
-    def _by_forms(
+    def _by_residuals(
         self, local: LocalResiduals, lengths: Vector, asked: Tolerances, rng: np.random.Generator
     ) -> Certificate | None:
-        """The certificate that residuals lead to; None where they do not decide."""
-        if not local.consistent or local.gradient_norm.upper > asked.gtol:
+        """The certificate that residuals lead to; None where they do not decide.
+
+        Random forms beside J'J; where these fail, what they saw of a direction down; and all second differences, with
+        the same forms for what is wrong with them.
+        """
+        d, delta = local.d, asked.curvtol
+        dense = d * (d + 3) / 2 if self.pattern is None and d <= FORMS.dense else math.inf
+        share = budget.halves(self.failure)
+        A0 = gauss_newton(local)
+        forms = take_forms(local, lengths, A0, delta, share, rng, dense)
+        how = "beside J'J"
+        if forms.lower < -delta:
+            if found := self._down(local, lengths, asked, *forms.least):
+                return found
+            if not math.isfinite(dense):
+                return None
+            A0 = second_differences(local, lengths)
+            values, vectors = np.linalg.eigh(A0)
+            if found := self._down(local, lengths, asked, float(values[0]), vectors[:, 0]):
+                return found
+            if values[0] <= -FORMS.nearly * delta:
+                return None
+            forms = take_forms(local, lengths, A0, delta, budget.halves(share), rng)
+            how = "beside all second differences"
+        if forms.lower < -delta:
             return None
-        forms = take_forms(local, lengths, asked.curvtol, budget.halves(self.failure), rng)
-        if forms.lower < -asked.curvtol:
+        return self._certified(local, lengths, asked, rng, A0, forms, how)
+
+    def _down(
+        self, local: LocalResiduals, lengths: Vector, asked: Tolerances, curvature: float, v: Vector
+    ) -> Certificate | None:
+        """The certificate of a saddle, if the cost curves down along v, as it seems to.
+
+        Queries: 4 if it seems to
+        """
+        if curvature > -asked.curvtol / 2:
             return None
+        down, upper = confirmed(local, lengths, v, asked.curvtol)
+        if not down:
+            return None
+        way = (-v if local.gradient.value @ v > 0 else v) * local.unit
+        finding = Finding(
+            Outcome.FOUND,
+            like(way / norm2(way), local.x),
+            Interval(-math.inf, upper),
+            f"second differences of the cost along a direction say {upper:.3g} at most",
+            RANDOM_FORMS,
+        )
+        return self._written(local, asked, finding, math.inf, None)
+
+    def _certified(
+        self,
+        local: LocalResiduals,
+        lengths: Vector,
+        asked: Tolerances,
+        rng: np.random.Generator,
+        A0: Matrix,
+        forms: FormsOutcome,
+        how: str,
+    ) -> Certificate | None:
+        """The certificate of a point without curvature below -curvtol; None where the cost is not smooth up to the
+        scale of its variables."""
         seen = self._seen_lengths(local, lengths, asked, rng)
         if seen is None:
             return None
         thirds = [forms.third, *self._thirds(local, lengths, forms)]
         rho = self.rho if self.rho is not None else rules.estimated_rho(thirds)
-        upper = float(forms.soft @ gauss_newton(local) @ forms.soft) + abs(min(forms.lower, 0.0)) + asked.curvtol
         finding = Finding(
             Outcome.CERTIFIED,
-            curvature=Interval(forms.lower, max(upper, forms.lower)),
-            reason=f"{forms.count} random second differences of the residuals, beside J'J",
+            curvature=Interval(forms.lower, forms.upper),
+            reason=f"{forms.count} random second differences of the residuals, {how}",
             finder=RANDOM_FORMS,
             lowest=forms.soft,
         )
         certificate = self._written(local, asked, finding, rho, seen)
-        if certificate.radius is None or self._minimum_holds(local, certificate.radius, forms):
+        if certificate.radius is None or self._minimum_holds(local, certificate.radius, A0, forms):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
 
@@ -212,18 +268,18 @@ class ResidualCertifier:
         Queries: 4 for each
         """
         lower, g = forms.lower, local.gradient_norm.upper
-        if lower <= 0 or self.rho is not None or 100 * rules.estimated_rho([forms.third]) * g < lower**2 / 2:
+        if lower <= 0 or self.rho is not None or RULES.clearly * rules.estimated_rho([forms.third]) * g < lower**2 / 2:
             return []
         slope = local.gradient.value
         ways = [forms.soft, slope / norm2(slope)] if np.any(slope) else [forms.soft]
         found = []
         for v in ways:
-            h = 2.0**-6 / float(np.max(np.abs(v) / lengths))
+            h = RULES.third_step / float(np.max(np.abs(v) / lengths))
             a, b, c, d = self.loss.cost(local.residuals(h * np.outer([2.0, 1.0, -1.0, -2.0], v), "check"))
             found.append(abs(a - 2 * b + 2 * c - d) / (2 * h**3))
         return found
 
-    def _minimum_holds(self, local: LocalResiduals, radius: float, forms: FormsOutcome) -> bool:
+    def _minimum_holds(self, local: LocalResiduals, radius: float, A0: Matrix, forms: FormsOutcome) -> bool:
         """Whether the ball is within the lengths that the forms looked at, and f lies above the parabola of the least
         curvature where it ends against the gradient and along the Gauss-Newton step.
 
@@ -234,7 +290,7 @@ class ResidualCertifier:
             return True
         if radius > forms.shortest:
             return False
-        step = np.linalg.lstsq(gauss_newton(local), -g.value, rcond=None)[0]
+        step = np.linalg.lstsq(A0, -g.value, rcond=None)[0]
         ways = [-g.value, step] if np.any(step) else [-g.value]
         ends = np.array([radius * way / np.linalg.norm(way) for way in ways])
         try:
@@ -268,14 +324,15 @@ class ResidualCertifier:
         asked: Tolerances | None,
     ) -> Certificate:
         """The certificate from costs, in the units learnt; J, if it is known, makes the preconditioner."""
-        failure = budget.halves(self.failure)
+        failure = budget.halves(budget.halves(self.failure))
         if local is None or asked is None:
             return self._from_values_anew(f, x, rng, failure)
         noise = local.residual_noise
         level: Any = None if noise.source == "rounding" else local.cost_noise(FAR).level
-        P = inverse_root(gauss_newton(local), asked.curvtol)[0]
-        top = float(np.max(np.linalg.eigvalsh(P)))
-        finder = Cheapest(delta=asked.curvtol, failure=failure, preconditioner=MatrixPreconditioner(P / top))
+        values, vectors = np.linalg.eigh(gauss_newton(local))
+        root = np.sqrt((max(float(values[0]), 0.0) + asked.curvtol) / (np.maximum(values, 0.0) + asked.curvtol))
+        P = MatrixPreconditioner((vectors * root) @ vectors.T)
+        finder = Cheapest(delta=asked.curvtol, failure=failure, preconditioner=P)
         task = self._values_alone(failure=failure, noise=level, finder=finder)
         if not self.relative:
             return task(f, x, rng)

@@ -34,6 +34,8 @@ class FormsOutcome:
 
     lower: float
     """A lower bound on the smallest eigenvalue of the Hessian; -infinity if none was shown."""
+    upper: float
+    """An upper bound: the least Rayleigh quotient of H that was seen, with its error."""
     count: int
     """Forms taken."""
     third: float
@@ -42,6 +44,8 @@ class FormsOutcome:
     """The shortest length, in y, over which they looked."""
     soft: Vector
     """The direction of the smallest eigenvalue of A0."""
+    least: tuple[float, Vector]
+    """The least curvature seen along one of their directions, and that unit vector."""
 
 
 def tolerance(count: int, failure: float) -> float:
@@ -59,29 +63,57 @@ def gauss_newton(local: LocalResiduals) -> Matrix:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-def inverse_root(A0: Matrix, delta: float) -> tuple[Matrix, Vector, Matrix]:
-    """(A0 + delta)^(-1/2), and the eigenvalues and eigenvectors of A0."""
-    values, vectors = np.linalg.eigh(A0)
-    values = np.maximum(values, 0.0)
-    return np.asarray((vectors / np.sqrt(values + delta)) @ vectors.T), values, vectors
+def second_differences(local: LocalResiduals, lengths: Vector) -> Matrix:
+    """J'diag(v)J + S, from second differences of the residuals along all coordinates and pairs of them.
+
+    Queries: d*(d + 3)/2
+    """
+    d, (w, v) = local.d, local.loss.weights(local.r)
+    h = _against_noise(local, FORMS.dense_step, FORMS.dense_noise * float(np.median(np.abs(local.second)))) * lengths
+    i, j = np.triu_indices(d, k=1)
+    pairs = np.zeros((len(i), d))
+    pairs[np.arange(len(i)), i], pairs[np.arange(len(i)), j] = h[i], h[j]
+    R = local.residuals(np.concatenate([np.diag(h), -np.diag(h), pairs]), "curvature")
+    up, down, both = R[:d], R[d : 2 * d], R[2 * d :]
+    S = np.zeros((d, d))
+    S[i, j] = S[j, i] = (both - up[i] - up[j] + local.r) @ (w * local.r) / (h[i] * h[j])
+    S[np.arange(d), np.arange(d)] = (up + down - 2 * local.r) @ (w * local.r) / h**2
+    return np.asarray((local.J.T * v) @ local.J + S)
+
+
+def _against_noise(local: LocalResiduals, step: float, target: float) -> float:
+    """A step, in lengths, of a second difference of the residuals: longer where noise would reach the target."""
+    w = local.loss.weights(local.r)[0]
+    against = math.sqrt(4 * local.residual_noise.norm(1) * norm2(w * local.r) / max(target, 1e-300))
+    return float(np.clip(against, step, STEPS.longest))
 
 
 def take_forms(
-    local: LocalResiduals, lengths: Vector, delta: float, failure: float, rng: np.random.Generator
+    local: LocalResiduals,
+    lengths: Vector,
+    A0: Matrix,
+    delta: float,
+    failure: float,
+    rng: np.random.Generator,
+    most: float = math.inf,
 ) -> FormsOutcome:
     """Look at 3, 6, 10 and 20 forms, each with its share of the failure probability, until they certify -delta; with a
-    few more than needed where these would show that the curvature is positive.
+    few more than needed where these would show that the curvature is positive, and with no more than would cost `most`.
+
+    A0 + delta must be positive definite.
 
     Queries: 2 for each form, and 2 more at each look
     """
-    A0 = gauss_newton(local)
-    P, values, vectors = inverse_root(A0, delta)
+    values, vectors = np.linalg.eigh(A0)
+    P = (vectors / np.sqrt(values + delta)) @ vectors.T
     walk = _Forms(local, A0, lengths, delta, failure)
-    lower, previous = -math.inf, 0
+    lower, taken = -math.inf, 0
     share = failure / len(FORMS.looks)
     for look in FORMS.looks:
-        walk.take(P @ rng.standard_normal((local.d, look - previous)))
-        previous = look
+        if taken and 2 * (look - taken) > most:
+            break
+        walk.take(P @ rng.standard_normal((local.d, look - taken)))
+        taken = look
         bound = walk.bound()
         t = bound / tolerance(look, share)
         if t < 1:
@@ -90,7 +122,24 @@ def take_forms(
         positive = lower > 0 or values[0] <= FORMS.soft * delta
         if hopeless or (lower >= -delta and positive):
             break
-    return FormsOutcome(lower, previous, walk.third, walk.shortest, vectors[:, 0])
+    upper = float(values[0]) + (bound / tolerance(taken, share)) * (float(values[0]) + delta)
+    return FormsOutcome(lower, min(upper, walk.upper), taken, walk.third, walk.shortest, vectors[:, 0], walk.least)
+
+
+def confirmed(local: LocalResiduals, lengths: Vector, v: Vector, delta: float) -> tuple[bool, float]:
+    """Whether raw second differences of the cost along the unit vector v, on a step and on half of it, show a curvature
+    of at most -delta/2; and the curvature seen, at most.
+
+    Queries: 4
+    """
+    h = FORMS.step / float(np.max(np.abs(v) / lengths))
+    ends = np.array([1.0, -1.0, 0.5, -0.5])[:, None] * h * v
+    costs = local.loss.cost(local.residuals(ends, "curvature"))
+    raw = np.array([costs[0] + costs[1], costs[2] + costs[3]]) - 2 * local.f0
+    raw /= np.array([h, h / 2]) ** 2
+    noise = 4 * local.cost_noise(h).norm(1) / np.array([h, h / 2]) ** 2
+    upper = float(raw[1] + abs(raw[0] - raw[1]) + noise[1])
+    return bool(np.all(raw < -noise)) and upper <= -delta / 2, upper
 
 
 @dataclass
@@ -109,6 +158,8 @@ class _Forms:
         self.powers: list[float] = []
         self.ways: list[tuple[Vector, float]] = []
         self.truncation, self.third, self.shortest = 0.0, 0.0, math.inf
+        self.upper = math.inf
+        self.least: tuple[float, Vector] = math.inf, np.zeros(self.local.d)
 
     def take(self, ways: Matrix) -> None:
         """The forms along these columns, and the one that turned out largest on a step of half the length.
@@ -122,6 +173,10 @@ class _Forms:
             self.noises.append(self._noise(v, float(reach), bent))
             self.powers.append((float(reach) * length) ** 2 * length**2)
             self.ways.append((v, float(reach)))
+            self.upper = min(self.upper, (form + self.noises[-1] + float(v @ self.A0 @ v)) / length**2)
+            curvature = (form + float(v @ self.A0 @ v)) / length**2
+            if curvature < self.least[0]:
+                self.least = curvature, v / length
             self.third = max(self.third, abs(third) / length**3)
             self.shortest = min(self.shortest, float(reach) * length / 2)
         largest = int(np.argmax(self.sizes))
@@ -142,12 +197,9 @@ class _Forms:
 
     def _reach(self, v: Vector) -> float:
         """The h of h v: a share of the lengths of the variables, longer where noise asks for it."""
-        local = self.local
         longest = float(np.max(np.abs(v) / self.lengths))
-        w = local.loss.weights(local.r)[0]
         target = FORMS.noise_share * tolerance(FORMS.looks[1], self.failure / len(FORMS.looks))
-        against = math.sqrt(4 * local.residual_noise.norm(1) * norm2(w * local.r) / target)
-        return float(np.clip(against * longest, FORMS.step, STEPS.longest)) / longest
+        return _against_noise(self.local, FORMS.step, target / longest**2) / longest
 
     def _noise(self, v: Vector, h: float, bent: float) -> float:
         """What noise does to a form: to its second difference, to the residuals that weigh it, and to the square of its

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from .._array import Array, Matrix, Vector, epsilon, like, norm2
 from ..interval import Estimate, Interval
@@ -232,10 +233,11 @@ def _noise(line: Line, r: Vector, x: Array, known: Noise | None, precision: floa
     even, odd = even[1:] - q**2 * even[:-1], odd[1:] - q * odd[:-1]
     left = np.concatenate([even[1:] - q**4 * even[:-1], odd[1:] - q**3 * odd[:-1]], axis=1)
     # Even parts are wrong by sqrt(3/2) of a value, odd ones by sqrt(1/2), and what is taken off adds little.
-    level = float(np.max(np.sqrt(np.mean(left[-2:] ** 2, axis=1))))
-    if NOISE.safety * level <= NOISE.significant * floor:
+    left = left[-1]
+    level = math.sqrt(float(np.mean(left**2)) * len(left) / float(chdtri(len(left), 1 - RESIDUALS.unlucky)))
+    if level <= NOISE.significant * floor:
         return Noise(max(floor, NOISE.rounding_bound * level), "rounding")
-    return Noise(NOISE.safety * level, "estimated")
+    return Noise(level, "estimated")
 
 
 def _sides(

@@ -289,6 +289,9 @@ class ResidualSettings:
     """Residuals around a point."""
 
     longest: float = number(0.0625, "lengths", "no step of a Jacobian is longer", "noise of 1e-4 of the change over 1")
+    unlucky: float = number(
+        0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
+    )
     slack: float = number(
         1e-9, "of the change", "differences along the line and J u may differ by this: steps are rounded", "2^-30",
     )
