@@ -262,7 +262,7 @@ def test_certify_says_what_a_fit_of_another_solver_is():
     assert certify(decay, START, residuals=True, rng=0).verdict == "not stationary"
     saddle = certify(lambda x: np.array([x[0] ** 2 - 1, x[1]]), [0.0, 0.0], residuals=True, rng=0)
     assert saddle.verdict == "saddle"
-    assert abs(saddle.direction[0]) == pytest.approx(1)
+    assert abs(saddle.direction[0]) > 0.7
 
 
 def test_array_libraries():

@@ -154,16 +154,25 @@ class LocalResiduals:
 
 
 def variable_lengths(x: Vector, x0: Vector | None = None) -> Vector:
-    """How far each variable may be thought to matter: the median size of those that are not 0, or its own where that is
-    another by more than a factor; and more where it has come far since x0, of which these are the sizes."""
-    start = np.abs(x if x0 is None else x0)
-    known = start[start > 0.0 if x0 is not None else start > UNITS.zero]
+    """How far each variable may be thought to matter at x: the median of their sizes, or its own where that is another
+    by more than a factor.
+
+    A size is |x|, and a hundredth of |x0| and of the way from there at least. One that is small at x, and was not at
+    x0, is small by chance.
+    """
+    if x0 is None:
+        size = np.abs(x)
+        known = size[size > UNITS.zero]
+    else:
+        size = np.maximum(np.abs(x), UNITS.travelled * np.maximum(np.abs(x0), np.abs(x - x0)))
+        began = np.abs(x0[x0 != 0])
+        small = (x0 != 0) & (np.abs(x0) < (float(np.median(began)) if len(began) else 0.0) / UNITS.alike)
+        known = size[x0 != 0] if len(began) else size[size > UNITS.zero]
     typical = float(np.median(known)) if len(known) else 1.0
-    own = start > UNITS.alike * typical
-    if x0 is not None:  # what is small at a start may be small by its nature, at an answer by chance
-        own |= (start < typical / UNITS.alike) & (start > 0)
-    length = np.where(own, start, typical)
-    return np.asarray(power_of_two(np.where(np.abs(x) > UNITS.alike * length, np.abs(x), length)))
+    if x0 is None:
+        small = size > UNITS.least * typical
+    far = (size > UNITS.alike * typical) | ((size < typical / UNITS.alike) & small)
+    return np.asarray(power_of_two(np.where(far, size, typical)))
 
 
 def measure_residuals(
@@ -181,12 +190,12 @@ def measure_residuals(
     """Look around x, in y = x / unit, where variables matter over these lengths (in y): r unless it is `known`, a line,
     a central Jacobian.
 
-    Queries: 2*m + 13 or 2*m + 12 for m groups of variables; 2 more for each whose differences lacked a value, each
-    time they are taken again
+    Queries: 2*m + 13 or 2*m + 12 for m groups of variables; 2 more for each length that is added to the line, and for
+    each group whose differences lacked a value, each time they are taken again
     """
     began, look = Books.of(f), f.residuals().tagged("check")
     r = look(point(x))[0] if known is None else known
-    line = _line(look, x, unit, lengths, rng)
+    line = _line(look, x, unit, lengths, r, rng)
     level = _noise(line, r, x, given(noise), f.precision)
     w, v = loss.weights(r)
     size = max(norm2(line.plus[0] - r), norm2(line.minus[0] - r)) / float(line.t[0])
@@ -205,11 +214,28 @@ def measure_residuals(
     return _checked(local, lengths)
 
 
-def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, rng: np.random.Generator) -> Line:
-    """Queries: 12"""
+def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, r: Vector, rng: np.random.Generator) -> Line:
+    """Residuals along a random line; shorter lengths are added as long as what is left there, once orders one to four
+    are taken off, still falls: noise does not.
+
+    Queries: 12, and 2 for each length that is added
+    """
     d = x.shape[0]
     u = np.where(rng.random(d) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, d) * lengths
-    t = LADDER.longest * LADDER.ratio ** -np.arange(LADDER.levels)
+    line = _lengths_of_line(f, x, unit, u, LADDER.longest * LADDER.ratio ** -np.arange(float(LADDER.levels)))
+    for _ in range(RESIDUALS.levels):
+        left, floor = _left(line, r), _rounding(line, r, x, f.precision)
+        if left[-1] <= NOISE.significant * floor or left[-2] <= RESIDUALS.falling * left[-1]:
+            break
+        closer = _lengths_of_line(f, x, unit, u, line.t[-1:] / LADDER.ratio)
+        line = Line(u, *(np.concatenate(pair) for pair in zip(
+            (line.t, line.plus, line.minus), (closer.t, closer.plus, closer.minus), strict=True
+        )))
+    return line
+
+
+def _lengths_of_line(f: Oracle, x: Array, unit: Vector, u: Vector, t: Vector) -> Line:
+    """Queries: 2*m for m lengths, and these again where a value is missing"""
     ends = np.concatenate([t, -t])[:, None] * u
 
     def build(scale: Vector) -> Stencil:
@@ -220,21 +246,30 @@ def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, rng: np.random.Gen
     return Line(u, scale[0] * t, plus, minus)
 
 
-def _noise(line: Line, r: Vector, x: Array, known: Noise | None, precision: float) -> Noise:
-    """What is left at the shortest lengths once orders one to four are taken off: the fifth there is 1e-18."""
-    eps = max(epsilon(x), precision)
-    magnitude = float(max(np.max(np.abs(r)), np.max(np.abs(line.plus[-1])), np.max(np.abs(line.minus[-1]))))
-    steep = float(np.max(np.abs(line.plus[-1] - line.minus[-1]))) / (2 * float(line.t[-1]))
-    floor = eps * (magnitude + steep) + np.finfo(np.float64).tiny
-    if known is not None:
-        return known if known.level > floor else Noise(floor, "rounding")
+def _left(line: Line, r: Vector) -> Vector:
+    """What is left of the residuals at each length once orders one to four are taken off by the two longer ones."""
     q = 1 / LADDER.ratio
     even, odd = (line.plus + line.minus) / 2 - r, (line.plus - line.minus) / 2
     even, odd = even[1:] - q**2 * even[:-1], odd[1:] - q * odd[:-1]
     left = np.concatenate([even[1:] - q**4 * even[:-1], odd[1:] - q**3 * odd[:-1]], axis=1)
+    return np.asarray(np.sqrt(np.mean(left**2, axis=1)))
+
+
+def _rounding(line: Line, r: Vector, x: Array, precision: float) -> float:
+    """What rounding of residuals, and of points, makes of one of them."""
+    magnitude = float(max(np.max(np.abs(r)), np.max(np.abs(line.plus[-1])), np.max(np.abs(line.minus[-1]))))
+    steep = float(np.max(np.abs(line.plus[-1] - line.minus[-1]))) / (2 * float(line.t[-1]))
+    return float(max(epsilon(x), precision) * (magnitude + steep) + np.finfo(np.float64).tiny)
+
+
+def _noise(line: Line, r: Vector, x: Array, known: Noise | None, precision: float) -> Noise:
+    """What is left at the shortest length of the line."""
+    floor = _rounding(line, r, x, precision)
+    if known is not None:
+        return known if known.level > floor else Noise(floor, "rounding")
     # Even parts are wrong by sqrt(3/2) of a value, odd ones by sqrt(1/2), and what is taken off adds little.
-    left = left[-1]
-    level = math.sqrt(float(np.mean(left**2)) * len(left) / float(chdtri(len(left), 1 - RESIDUALS.unlucky)))
+    count = 2 * len(r)
+    level = float(_left(line, r)[-1]) * math.sqrt(count / float(chdtri(count, 1 - RESIDUALS.unlucky)))
     if level <= NOISE.significant * floor:
         return Noise(max(floor, NOISE.rounding_bound * level), "rounding")
     return Noise(level, "estimated")

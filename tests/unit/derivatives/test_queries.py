@@ -587,8 +587,10 @@ def test_residuals(d, sparse):
     local = look()
     known["known"] = local.r
     assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
-    spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, np.random.default_rng(0)))
+    spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
     assert spent == promised(residual_model._line, 0)
+    spent = cost(f, lambda: residual_model._lengths_of_line(f.residuals(), x, one, one, np.array([0.1, 0.2])))
+    assert spent == promised(residual_model._lengths_of_line, 0, m=2)
     spent = cost(f, lambda: residual_model._sides(f.residuals(), x, one, 0.1 * one, pattern))
     assert spent == promised(residual_model._sides, 0, m=m)
     assert cost(f, lambda: local.residuals(np.eye(4, d), "check")) == 4 * promised(LocalResiduals.residuals, 0)
@@ -661,6 +663,7 @@ TESTED = {
     LocalResiduals.residuals,
     residual_model.measure_residuals,
     residual_model._line,
+    residual_model._lengths_of_line,
     residual_model._sides,
 }
 

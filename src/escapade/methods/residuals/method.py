@@ -90,7 +90,7 @@ class Residuals:
             ending = Ending(_stop(certificate), FitEvidence(certificate=certificate, fit=fit))
             if certificate.verdict == "saddle" and run.escape(certificate):
                 yield run.iterate(Move.ESCAPE)
-            elif certificate.verdict == "saddle" or certificate.holds or fit is None:
+            elif certificate.verdict != "not stationary" or fit is None:
                 break
             else:
                 run.resume(fit)
