@@ -256,7 +256,7 @@ def least_squares(
         timeout=timeout,
         failures=failures,
         loss=rho,
-        grad=_jacobian(jac, args),
+        jac=_jacobian(jac),
     )
     f.until(limits.deadline)
     relative = gtol is None and curvtol is None
@@ -323,13 +323,14 @@ def _boundless(bounds: Any) -> bool:
         return False
 
 
-def _jacobian(jac: Any, args: tuple[Any, ...]) -> Callable[[Array], Any] | None:
-    """The user's Jacobian as a function of x; None for differences, by any of SciPy's names."""
+def _jacobian(jac: Any) -> Callable[..., Any] | None:
+    """The user's Jacobian; None for differences, by any of SciPy's names."""
     if jac is None or jac in ("2-point", "3-point"):
         return None
     if not callable(jac):
         raise InvalidSetting(f"jac={jac!r:.60} must be a callable, jac(x, *args), or None for differences")
-    return lambda x: jac(x, *args)
+    given: Callable[..., Any] = jac
+    return given
 
 
 def _fitted(run: FitRun, result: Result, loss: Loss) -> Fitted:

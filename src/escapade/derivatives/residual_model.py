@@ -202,12 +202,16 @@ def measure_residuals(
     wrong = level.level * math.sqrt(len(r)) / max(size, 1e-300)
     h = float(np.clip((3 * wrong) ** (1 / 3), epsilon(x) ** (1 / 3), RESIDUALS.longest))
     steps = power_of_two(h * lengths)
-    plus, minus, steps = _sides(look, x, unit, steps, pattern)
-    J = pattern.jacobian((plus - minus) / 2, steps)
-    column = level.norm(len(r)) / (math.sqrt(2) * steps)
-    change = pattern.jacobian(plus + minus - 2 * r, steps**2)
-    bent, drowned = (w * r) @ change, 4 * level.norm(1) * float(np.sum(np.abs(w * r))) / steps**2
-    second = np.einsum("ij,i,ij->j", J, v, J) + np.where(np.abs(bent) > drowned, bent, 0.0)
+    if f.has_jacobian:
+        J, column, bent = f.jacobian(x) * unit, np.zeros(len(unit)), np.zeros(len(unit))
+    else:
+        plus, minus, steps = _sides(look, x, unit, steps, pattern)
+        J = pattern.jacobian((plus - minus) / 2, steps)
+        column = level.norm(len(r)) / (math.sqrt(2) * steps)
+        bent = (w * r) @ pattern.jacobian(plus + minus - 2 * r, steps**2)
+        drowned = 4 * level.norm(1) * float(np.sum(np.abs(w * r))) / steps**2
+        bent = np.where(np.abs(bent) > drowned, bent, 0.0)
+    second = np.einsum("ij,i,ij->j", J, v, J) + bent
     local = LocalResiduals(
         f, x, unit, loss, r, J, column, steps, second, level, line, Estimate(J.T @ (w * r), math.inf), True, began
     )
@@ -327,6 +331,6 @@ def _gradient_noise(local: LocalResiduals, w: Vector) -> Vector:
     """What noise does to each entry of the gradient: through J, and through r."""
     noise, wr = local.residual_noise, w * local.r
     spread = float(np.sum(np.abs(wr))) if noise.bounded else NOISE.deviations * norm2(wr)
-    through_J = noise.level * spread / (math.sqrt(2) * local.steps)
+    through_J = 0.0 if local.f.has_jacobian else noise.level * spread / (math.sqrt(2) * local.steps)
     columns = np.sum(np.abs(local.J), axis=0) if noise.bounded else NOISE.deviations * np.linalg.norm(local.J, axis=0)
     return np.asarray(through_J + noise.level * columns)

@@ -24,7 +24,7 @@ from .._text import counted, named
 from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue, UnboundedBelow
 from ..executors import Evaluate, NoValue, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil
-from .values import Numbers, lost_rows, show
+from .values import NUMBERS, Numbers, lost_rows, show
 
 Answer: TypeAlias = Any
 """What a policy function answers: a value, "retry", or None for a missing point."""
@@ -129,7 +129,7 @@ def checked_values(
     try:
         raw = evaluate(stencil.rows(*span), batch)
     except RowFailure as failure:
-        asked = _Asked(evaluate, stencil, span, batch, failures, book, kind)
+        asked = Asked(evaluate, stencil, span, batch, failures, book, kind)
         return asked.all(partial(asked.stopped, list(range(rows)), failure))
     except BaseException:
         book(rows)
@@ -140,7 +140,7 @@ def checked_values(
         costs = kind.costs(seen[0])
         if math.isfinite(costs[0]) if rows == 1 else np.isfinite(costs).all():
             return *seen, ""
-    asked = _Asked(evaluate, stencil, span, batch, failures, book, kind)
+    asked = Asked(evaluate, stencil, span, batch, failures, book, kind)
     return asked.all(partial(asked.take, range(rows), raw))
 
 
@@ -152,8 +152,13 @@ def missing_values(stencil: Stencil, values: NDArray[np.float64], why: str) -> M
     return MissingValue(f"no value could be had of {which} {why}", stencil.rows(first, first + 1)[0, :], values)
 
 
-class _Asked:
+class Asked:
     """Rows of a stencil, asked for until each has a value or is missing."""
+
+    name = "the function"
+    """What is asked, in the words of an error."""
+    shape: tuple[int, ...] = ()
+    """Of what is asked for a row."""
 
     def __init__(
         self,
@@ -163,11 +168,11 @@ class _Asked:
         batch: tuple[Any, ...],
         failures: Failures,
         book: Callable[[int], None],
-        kind: Numbers,
+        kind: Numbers = NUMBERS,
     ) -> None:
         self.evaluate, self.stencil, self.batch, self.failures, self.book = evaluate, stencil, batch, failures, book
         self.start, rows, self.kind = span[0], span[1] - span[0], kind
-        self.values = kind.missing(rows)
+        self.values = np.full((rows, *self.shape), np.nan) if self.shape else kind.missing(rows)
         self.attempts: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
         self.precision, self.why = 0.0, ""
         self.fresh: list[int] = []
@@ -238,17 +243,25 @@ class _Asked:
             lost = {row: value for row, value in zip(rows, raw, strict=False) if isinstance(value, RowFailure)}
             raw = [value for value in raw if not isinstance(value, RowFailure)]
         kept = [row for row in rows if row not in lost]
-        seen = self.kind.read(raw, (len(kept), self.stencil.d), lambda k: self.at(kept[k])) if kept else None
+        seen = self.read(raw, kept) if kept else None
         if seen is not None:
             if self.values.shape[1:] != seen[0].shape[1:]:  # the length of residuals is known only now
                 self.values = self.kind.missing(len(self.values))
             self.values[kept], self.precision = seen[0], max(self.precision, seen[1])
-        costs = self.kind.costs(self.values)
         for row in rows:
             if row in lost:
                 self._failed(row, _cause(lost[row]), len(rows) if lost[row].row is None else None)
-            elif not math.isfinite(costs[row]):
-                self._failed(row, float(costs[row]))
+            elif (wrong := self.wrong(row)) is not None:
+                self._failed(row, wrong)
+
+    def read(self, raw: Any, rows: Sequence[int]) -> tuple[NDArray[np.float64], float] | None:
+        """Raw values of these rows as float64, and their machine epsilon."""
+        return self.kind.read(raw, (len(rows), self.stencil.d), lambda k: self.at(rows[k]))
+
+    def wrong(self, row: int) -> float | None:
+        """The value of a row, or what it costs, if that is not finite."""
+        cost = float(self.kind.costs(self.values[row : row + 1])[0])
+        return None if math.isfinite(cost) else cost
 
     def _failed(self, row: int, error: Exception | float, block: int | None = None) -> None:
         """Decide on a row that raised (or the block of `block` rows that it is in), or whose value is not finite."""
@@ -270,16 +283,16 @@ class _Asked:
         elif said == "raise":
             times = "" if attempt == 1 else f" ({attempt} attempts)"
             if isinstance(error, Exception):
-                _raise_failed(error, x, times, block)
+                _raise_failed(self.name, error, x, times, block)
             if self.failures.policy(error) == "omit":
                 raise UnboundedBelow(f"the function returned -inf at x = {show(x)}{times}", x)
             raise NonFiniteValue(
-                f"the function returned {error} at x = {show(x)}{times}; "
+                f"{self.name} returned {error} at x = {show(x)}{times}; "
                 "start elsewhere, bound the variables inside the function, return a finite value there, or pass "
                 "x_scale if the steps taken are too long for the variables",
                 x,
             )
-        elif answer is None:
+        elif answer is None or self.shape:  # a policy's number is no gradient
             what = _said(error) if isinstance(error, Exception) else f"the value was {error}"
             self.why = self.why or f"at x = {show(x)} ({what}, {counted(attempt, 'attempt')})"
         else:
@@ -294,8 +307,8 @@ def _said(error: Exception) -> str:
     return str(error) if isinstance(error, OURS) else named(error)
 
 
-def _raise_failed(cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
-    what, where = f"the function raised {named(cause)}", f"at x = {show(x)}{times}"
+def _raise_failed(name: str, cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
+    what, where = f"{name} raised {named(cause)}", f"at x = {show(x)}{times}"
     remedy = "start elsewhere, return a finite value there, or see on_error"
     if isinstance(cause, OURS):
         what = f"{cause}," if isinstance(cause, TookTooLong) else str(cause)

@@ -85,6 +85,9 @@ class Numbers:
         return value if np.isfinite(value) else np.asarray(np.nan)
 
 
+NUMBERS = Numbers()
+
+
 @dataclass
 class Residuals(Numbers):
     """What a function returns for each point: a vector of residuals, always as long as the first; and what it costs."""

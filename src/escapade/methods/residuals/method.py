@@ -182,7 +182,7 @@ class _Run:
 
         Queries: g, and those with a missing value again
         """
-        if self.f.has_gradient:
+        if self.f.has_jacobian:
             self.J = self.f.jacobian(self.x) * self.s
         else:
             pattern, g = self.method.pattern, len(self.method.pattern.groups)
@@ -212,7 +212,7 @@ class _Run:
 
     def _variance(self, J: Matrix) -> float:
         """Of the noise of a derivative."""
-        if self.method.noise == 0 or self.f.has_gradient:
+        if self.method.noise == 0 or self.f.has_jacobian:
             return 0.0
         return 2 * (self.method.noise / float(np.min(np.abs(self._difference_steps())))) ** 2
 
@@ -301,7 +301,7 @@ class _Run:
         elif gained < TRUST_REGION.poor:
             self.radius = TRUST_REGION.shrink * length
         self.poor = 0 if gained > TRUST_REGION.poor else self.poor + 1
-        if self.f.has_gradient:
+        if self.f.has_jacobian:
             self._differences()
         return True
 

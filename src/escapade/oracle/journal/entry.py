@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from ..values import lost_rows
 
+DERIVATIVES = (" gradient", " product")
+"""How the purposes of entries end that hold gradients, or Hessian-vector products."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -32,16 +35,21 @@ class Entry:
     @property
     def least(self) -> float:
         """The least value (infinity if all are missing), where values are numbers."""
-        return least(self.values)
+        return least(self.values) if not self.derivative else np.inf
 
     @property
     def queries(self) -> int:
         """Values delivered."""
-        return int(np.sum(~lost_rows(self.values))) * self.weight
+        return 0 if self.derivative else int(np.sum(~lost_rows(self.values))) * self.weight
 
     def shaped(self, width: int | None) -> Entry:
         """The same, with residuals of this length as rows."""
-        return self if width is None else replace(self, values=self.values.reshape(-1, width))
+        return self if width is None or self.derivative else replace(self, values=self.values.reshape(-1, width))
+
+    @property
+    def derivative(self) -> bool:
+        """Whether it holds gradients or products, and no values."""
+        return self.purpose.endswith(DERIVATIVES)
 
     def best_at(self, x: NDArray[Any]) -> Entry:
         """The same, with the point of its least value."""

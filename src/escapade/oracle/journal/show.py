@@ -102,7 +102,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Row], bool
             sampled = settings.get("samples") is not None
             kind = Residuals(Loss(*settings["loss"])) if file.residuals else Numbers()
             for number, entry in enumerate(file.entries()):
-                lowest = least(kind.costs(entry.values))
+                lowest = np.inf if entry.derivative else least(kind.costs(entry.values))
                 if entry.purpose != "observation":
                     queries, best = queries + entry.queries, min(best, lowest)
                 rows.append(
