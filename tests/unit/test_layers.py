@@ -32,6 +32,7 @@ LAYERS = [
     {"watch"},
     {"run"},
     {"minimize", "least_squares"},
+    {"starts", "basins"},
     {"interop", "multistart", "ask_tell"},
     {"experiments"},
     {"cli"},
