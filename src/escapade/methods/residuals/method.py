@@ -137,7 +137,7 @@ class _Run:
 
     def iterate(self, move: Move = Move.DESCENT) -> ResidualIterate:
         """Where the run is."""
-        return ResidualIterate(self.x, move, self.cost, None, self.r, self.J / self.s)
+        return ResidualIterate(self.x, move, self.cost, residuals=self.r, jacobian=self.J / self.s)
 
     def descend(self) -> Generator[Iterate, None, None]:
         """Steps until the gradient of the models is small, or no step is left that they believe in."""
