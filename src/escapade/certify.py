@@ -13,15 +13,17 @@ import numpy as np
 from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
 from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
 from .derivatives.gradient_check import check_gradient
 from .derivatives.units import lengths
+from .domain import Geometry
 from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
 from .loss import Loss
 from .oracle import Failures, Oracle, Policy, jac_of
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints, warn_unused
+from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
 
 LOG = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ def certify(
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    invariances: Any = None,
     residuals: bool = False,
     loss: str = "linear",
     f_scale: float = 1.0,
@@ -88,6 +91,8 @@ def certify(
         `least_squares`; `noise` is that of a residual. It costs far less than from values.
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
+    bounds, constraints, invariances : optional
+        What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
@@ -95,17 +100,22 @@ def certify(
     -------
     Certificate
     """
-    refuse_constraints(bounds, constraints)
     jac = jac_of(jac, grad)
     point = as_point(x, "x")
+    scale = None if x_scale is None else as_scale(x_scale, point)
+    geometry = Geometry.of(bounds, constraints, invariances, point, scale)
+    geometry.require(point, "x")
+    check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
-    as_scale(x_scale, point)
     rho_of = Loss(loss, f_scale) if residuals else None
-    if residuals and (jac is not None or samples is not None):
-        raise InvalidSetting("residuals=True is for functions of x alone, by differences: leave jac and samples out")
+    if residuals and (jac is not None or samples is not None or not geometry.plain):
+        raise InvalidSetting(
+            "residuals=True is for functions of x alone, anywhere, by differences: leave bounds, constraints, "
+            "invariances, jac and samples out"
+        )
     f = Oracle.of(
         fun,
         args=args,
@@ -138,8 +148,10 @@ def certify(
             known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
             certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
             return replace(certificate, seed=seed)
-        if f.differentiable and not task.uses_gradients(f):
-            warn_unused(f"finder={finder if isinstance(finder, str) else finder.name!r}")
+        f.within(geometry.domain)
+        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+            given = finder if isinstance(finder, str) else finder.name
+            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
             f.forget_derivatives()
         if f.differentiable and samples is None:
             scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
@@ -147,7 +159,11 @@ def certify(
                 check_gradient(f, point, scale, generator)
             except (BudgetExhausted, UnboundedBelow) as stop:
                 return replace(task.unseen(point, str(stop)), seed=seed, **_books(f))
-        if gtol is None and curvtol is None and samples is None:
+        if not geometry.plain:
+            relative = gtol is None and curvtol is None
+            certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
+            certificate = with_books(certificate, f, {}, 0)
+        elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)

@@ -30,12 +30,14 @@ from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
 from ..derivatives.units import beside, lengths, reach
+from ..domain import Selection
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import SHARES, Tolerances, as_scale
 from . import rules, scale
 from .advice import advised
+from .bounded import in_box
 from .certificate import Certificate, Trusted
 from .settings import RULES
 
@@ -113,8 +115,14 @@ class Certifier:
     # Plain functions
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        if not f.domain.unbounded:
+            return in_box(self, f, x, rng)
+        return self.judged(f, x, rng, known)
+
+    def judged(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        """The certificate of a point with room on all sides."""
         try:
-            local = known.local or self._measured(f, x, rng)
+            local = known.local or self.measured(f, x, rng)
         except BudgetExhausted as stop:
             return self.unseen(x, str(stop))
         asked = self._asked(local)
@@ -125,12 +133,22 @@ class Certifier:
             certificate = asked._at_scale(f, x, local, certificate, rng)
         return replace(certificate, jac=local.gradient.value / local.unit)
 
+    def within(self, frame: Selection) -> Certifier:
+        """The same for the variables of a frame."""
+        x_scale = None if self.x_scale is None else np.asarray(as_scale(self.x_scale, frame.origin))[frame.which]
+        return replace(self, x_scale=x_scale, x0=None if self.x0 is None else frame.inside(self.x0))
+
+    def beside(self, curvature: float, reach: float) -> Certifier:
+        """The same where f curves by so much: relative tolerances are shares of that, if it is less."""
+        asked = self.tolerances.beside(curvature, reach)
+        return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
+
     @property
     def tolerances(self) -> Tolerances:
         """What is asked for."""
         return Tolerances(self.gtol, self.curvtol, self.curvature)
 
-    def _measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
+    def measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
         """f around x, judged by what is asked for there."""
         local: LocalModel
         if self._by_gradients(f):
@@ -371,6 +389,7 @@ class Certifier:
     def written(
         self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
     ) -> Certificate:
+        """What was shown, with its verdict."""
         gtol, curvtol = self.gtol, self.curvtol
         verdict, radius = rules.verdict_of(gradient, finding, gtol=gtol, curvtol=curvtol, rho=rho)
         written = Certificate(

@@ -153,7 +153,7 @@ class ResidualCertifier:
         if not (asked.gtol > 0 and math.isfinite(local.f0)):
             return self._from_values(f, x, rng, None, None), seen
         if local.gradient_norm.lower > asked.gtol:
-            return self._written(local, asked, rules.undecided(GRADIENT_ALONE), math.inf, None), seen
+            return self.written(local, asked, rules.undecided(GRADIENT_ALONE), math.inf, None), seen
         certificate = self._by_residuals(local, lengths, asked, rng) if local.consistent else None
         if certificate is None:
             certificate = self._from_values(f, x, rng, local, asked)
@@ -210,7 +210,7 @@ class ResidualCertifier:
             f"second differences of the cost along a direction say {upper:.3g} at most",
             RANDOM_FORMS,
         )
-        return self._written(local, asked, finding, math.inf, None)
+        return self.written(local, asked, finding, math.inf, None)
 
     def _certified(
         self,
@@ -236,7 +236,7 @@ class ResidualCertifier:
             finder=RANDOM_FORMS,
             lowest=forms.soft,
         )
-        certificate = self._written(local, asked, finding, rho, seen)
+        certificate = self.written(local, asked, finding, rho, seen)
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, A0, forms):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -303,7 +303,7 @@ class ResidualCertifier:
 
     # The certificate
 
-    def _written(
+    def written(
         self, local: LocalResiduals, asked: Tolerances, finding: Finding, rho: float, seen: Lengths | None
     ) -> Certificate:
         noise = local.residual_noise
