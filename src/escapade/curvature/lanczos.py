@@ -21,9 +21,11 @@ from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preco
 from ..derivatives.products import KIND, HessianProducts, Product
 from ..derivatives.settings import NOISE, STEPS
 from ..interval import Interval
+from . import price
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import Thresholds, random_starts
+from .price import Allowance
 from .process import LanczosProcess
 from .settings import FINDER, LANCZOS
 
@@ -38,6 +40,10 @@ class LanczosOutcome:
     """The largest error of products that was measured; infinite if they were contradicted before."""
     taken: tuple[Product, ...] = ()
     """All products, to update a model with."""
+    kind: HessianProducts | None = None
+    """Of the last attempt."""
+    last: tuple[Product, ...] = ()
+    """The products of the last attempt."""
 
     @property
     def decided(self) -> bool:
@@ -81,13 +87,15 @@ class Lanczos(Finder):
 
     def search(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosOutcome:
         """Attempts with products of one kind after another, from the same starts."""
-        return self.begin(local, rng, shift).run()
+        return self.begin(local, rng, shift, self.allowance(local)).run()
 
-    def begin(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosSearch:
+    def begin(
+        self, local: LocalModel, rng: np.random.Generator, shift: float, allowance: Allowance
+    ) -> LanczosSearch:
         """A search that can be left and taken up again: its starts are drawn once."""
         products, limits = self._plan(local, shift)
         errors = _ErrorBudget(self.failure * (1 - LANCZOS.certificate_share), rng)
-        return LanczosSearch(self, products, limits, random_starts(rng, local.d), errors)
+        return LanczosSearch(self, products, limits, random_starts(rng, local.d), errors, allowance)
 
     def _plan(self, local: LocalModel, shift: float) -> tuple[HessianProducts, Thresholds]:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
@@ -119,31 +127,33 @@ class LanczosSearch:
     limits: Thresholds
     starts: Matrix
     errors: _ErrorBudget
+    allowance: Allowance
     best: Finding | None = None
     taken: list[Product] = field(default_factory=list)
     tried: set[tuple[int, float]] = field(default_factory=set)
 
-    def run(self, alternative: float = math.inf) -> LanczosOutcome:
-        """Attempts until one decides, none is left, or the next would cost more than an alternative: the queries over
-        d + 1 with which another finder would decide."""
+    def run(self, *, completable: bool = False) -> LanczosOutcome:
+        """Attempts until one decides, none is left, or nothing is allowed; or, where second differences can complete
+        what products have shown, one attempt, which ends where these cost less."""
         outcome = LanczosOutcome(self.best or self.finder.undecided("no products are left to try"))
         while self.products is not None and len(self.tried) < FINDER.attempts:
-            self.tried.add((self.products.order, self.products.factor))
-            attempt = _Attempt(self.finder, self.products, self.starts, self.limits, self.errors, alternative)
+            kind = self.products
+            self.tried.add((kind.order, kind.factor))
+            limit = Limit(self.allowance, kind, completable)
+            attempt = _Attempt(self.finder, kind, self.starts, self.limits, self.errors, limit)
             outcome = attempt.run()
             self.taken += attempt.taken
+            outcome = replace(outcome, kind=kind, last=tuple(attempt.taken))
             if outcome.decided:
                 break
             if self.best is None or outcome.finding.curvature.lower > self.best.curvature.lower:
                 self.best = outcome.finding
-            self.products = self._after(self.products, outcome.obstacle)
-            if self.products is None:
-                break
-            contradicted = outcome.contradicted and attempt.products.order > 1
-            dearer = self.products.order * attempt.products_needed > alternative
-            if alternative < math.inf and (contradicted or (dearer and outcome.obstacle is not Obstacle.NOISE)):
+            self.products = self._after(kind, outcome.obstacle)
+            if completable or outcome.obstacle is Obstacle.PRICE:
                 break
         finding = outcome.finding if outcome.decided or self.best is None else self.best
+        if outcome.obstacle is Obstacle.PRICE:
+            finding = outcome.finding
         return replace(outcome, finding=finding, taken=tuple(self.taken))
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
@@ -164,6 +174,30 @@ def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
     if float(np.max(sizes)) <= LANCZOS.scaled * float(np.min(sizes)):
         return IDENTITY
     return DiagonalPreconditioner(inverse_root(diagonal, delta, LANCZOS.flattest))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the products of an attempt may cost."""
+
+    allowance: Allowance
+    products: HessianProducts
+    completable: bool
+    """Whether second differences of their complement can be afforded instead."""
+
+    @property
+    def each(self) -> int:
+        """The queries of a product."""
+        return self.products.order * (self.products.local.d + 1)
+
+    def instead(self, known: int) -> float:
+        """The queries with which second differences would complete so many products; infinite if they cannot."""
+        d = self.products.local.d
+        return price.complement(d, min(known, d), self.products.order) if self.completable else math.inf
+
+    def reached(self, known: int) -> bool:
+        """Whether it is time for that."""
+        return self.completable and known >= price.most_products(self.products.local.d)
 
 
 def _odd_error(products: HessianProducts) -> float:
@@ -210,8 +244,7 @@ class _Attempt:
     starts: Matrix
     limits: Thresholds
     errors: _ErrorBudget
-    alternative: float = math.inf
-    """Queries over d + 1 with which another finder would decide."""
+    limit: Limit
     tried: list[_Start] = field(default_factory=list)
     error: float = math.inf
     """What is expected of the error of products, and then the largest that was measured."""
@@ -231,13 +264,6 @@ class _Attempt:
     def taken(self) -> list[Product]:
         """All products of this attempt."""
         return [product for start in self.tried for product in start.process.taken]
-
-    @property
-    def products_needed(self) -> float:
-        """The products that one start alone would take, at the rate of the first, and those that measure its error."""
-        first = self.tried[0].process
-        rate = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
-        return 3 - math.log(self.limits.of(1)) / rate if rate > 0 else math.inf
 
     @property
     def local(self) -> LocalModel:
@@ -262,9 +288,9 @@ class _Attempt:
             r = max(len(self.tried), fewest)
             if len(self.tried) == r:
                 return None
-            more = (r - len(self.tried)) * len(first.process.alpha) * self.products.order
-            if more > self.alternative and not self._noisy(first.process):  # noise hurts the others more
-                return self._failed(Obstacle.SLOW, "another finder costs less than further starts")
+            more = (r - len(self.tried)) * len(first.process.alpha) * self.limit.each
+            if more > self.limit.instead(len(self.taken)):
+                return self._failed(Obstacle.SLOW, "second differences cost less than further starts")
             stop = self._begin(limits.of(r)) or self._measure(self.tried[-1], limits.of(r))
         return stop
 
@@ -327,13 +353,14 @@ class _Attempt:
         """Run until the first term is out of the way; a Ritz value that shows a direction ends the attempt."""
         finder, process, extra = self.finder, start.process, LANCZOS.extra
         while not process.complete and self._lacking(process, threshold, extra):
+            stop = self._too_dear(process, threshold)
+            if stop is not None:
+                return stop
             extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
             process.advance()
             start.measured.clear()
             if process.overflowed:
                 return self._failed(Obstacle.TRUNCATION, "the products overflow")
-            if self._too_slow(process, threshold):
-                return self._failed(Obstacle.SLOW, "products converge slowly, and another finder costs less")
             v, curvature = self._lowest(process)
             if curvature <= -FINDER.candidate * finder.delta:
                 reason = f"Ritz value {curvature:.3g} after {counted(len(process.alpha), 'product')}"
@@ -343,12 +370,24 @@ class _Attempt:
                 return self._failed(Obstacle.TRUNCATION, finding.reason, finding.curvature)
         return None
 
-    def _too_slow(self, process: LanczosProcess, threshold: float) -> bool:
-        """Whether the products still lacking, at the rate of the last, cost more than another finder."""
+    def _too_dear(self, process: LanczosProcess, threshold: float) -> LanczosOutcome | None:
+        """What ends the attempt before another product: what is allowed, or second differences that cost less than the
+        products still lacking, at the rate of the last."""
+        known, each = len(self.taken), self.limit.each
+        if not self.limit.allowance.allows(each):
+            finding = self.finder.undecided(f"{counted(known, 'product')} did not decide")
+            more = max(self._products_lacking(process, threshold), 1.0) * each
+            dear = self.finder.too_dear(finding, self.limit.allowance, more, self.local.d)
+            return LanczosOutcome(dear, Obstacle.PRICE, self.error if self.measured else math.inf)
+        if self.limit.reached(known) or self._products_lacking(process, threshold) * each > self.limit.instead(known):
+            return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
+        return None
+
+    def _products_lacking(self, process: LanczosProcess, threshold: float) -> float:
+        """The products lacking at the rate of the last; 0 before it is known."""
         if len(process.alpha) < LANCZOS.rate_known_after or process.ritz()[0][0] <= 0:
-            return False
-        lacking = math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
-        return self.products.order * lacking > self.alternative
+            return 0.0
+        return math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
 
     def _lacking(self, process: LanczosProcess, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""

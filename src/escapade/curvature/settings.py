@@ -68,16 +68,28 @@ class DenseSettings:
 
 
 @dataclass(frozen=True)
-class ChoiceSettings:
-    """Which finder is asked."""
+class PriceSettings:
+    """What deciding may cost, and which way is taken."""
 
     small: int = number(
         24, "variables", "up to here all second differences cost no more than twenty products", "d/2 rows = 12 products"
     )
-    dense_share: float = number(
-        0.75, "d (d + 1)", "what all second differences cost, and four rows", "one side 1/2, both 1"
+    large: int = number(300, "variables", "beyond, no round of prefer='rounds' asks for all of them", "45,000 values")
+    products: float = number(
+        0.25, "d products", "after so many, the second differences of their complement are next",
+        "k products and their complement cost 1 + (k/d)^2 times all second differences: 1.06",
     )
-    large: int = number(300, "variables", "beyond, all second differences are no fall-back", "45,000 values")
+    fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
+    independent: float = number(
+        0.1, "of a unit vector", "directions of products that depend on one another more than this count as one less",
+        "their errors grow by its inverse; noise is an eighth as large along them as in second differences",
+    )
+    room: float = number(
+        1.2, "of the price", "a certificate may cost so much of rows and all second differences",
+        "one look too many costs 3d + 92",
+    )
+    most: float = number(400.0, "d + 1", "and no more than so many products on one side", "two hundred on both")
+    named: float = number(1.1, "factor", "a price that is named has room for looks that are repeated", "3d + 92")
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class OnlineSettings:
 FINDER = FinderSettings()
 LANCZOS = LanczosSettings()
 DENSE = DenseSettings()
-CHOICE = ChoiceSettings()
+PRICE = PriceSettings()
 NEWTON = NewtonSettings()
 CHEBYSHEV = ChebyshevSettings()
 ONLINE = OnlineSettings()
