@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,8 @@ from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
 from .validation import check_resolution, check_tolerances, refuse_constraints
+
+LOG = logging.getLogger(__name__)
 
 
 def certify(
@@ -113,6 +116,7 @@ def certify(
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
+        LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
         return replace(certificate, seed=seed)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from ._array import Array, as_point
 from ._random import as_generator
@@ -85,6 +85,13 @@ class Multistart:
         together = {"ranking": self.ranking, "nfev": self.nfev, "ncalls": self.ncalls, "rounds": self.rounds}
         runs = [json.loads(run.to_json()) for run in self.runs]
         return json.dumps({**together, "interrupted": self.interrupted, "runs": runs}, **options)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        data = json.loads(text)
+        runs = tuple(Result.from_json(json.dumps(run)) for run in data["runs"])
+        return cls(runs, data["rounds"], data["ncalls"], data["interrupted"])
 
     def __len__(self) -> int:
         return len(self.runs)

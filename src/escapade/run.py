@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,10 +17,13 @@ from .curvature import Evidence
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle
+from .progress import Progress, progress
 from .result import Result
 from .stopping import Ending, Limits, Stop
-from .trace import Iterate, Trace
+from .trace import Iterate, Step, Trace
 from .watch import VALUE_SAMPLES, Watch
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -56,7 +59,19 @@ class Run:
 
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
-        ending, certificate = self._with_final_point(self._iterate(name)), None
+        LOG.info("%s from a point of %d variables", name, self.x.shape[0])
+        show = progress(self.progress, None if self.f.remaining == math.inf else int(self.f.remaining))
+        message = ""
+        try:
+            result = self._result(name, show)
+            message = result.message
+        finally:
+            show.close(message)
+        LOG.info("%s ended after %d queries: %s", name, result.nfev, result.message)
+        return result
+
+    def _result(self, name: str, show: Progress) -> Result:
+        ending, certificate = self._with_final_point(self._iterate(name, show)), None
         if not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
@@ -67,8 +82,6 @@ class Run:
         result.update(method=name, constants=self.constants)
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
-        if self.progress:
-            sys.stderr.write(f"\r{result.message}\x1b[K\n")
         return result
 
     def _ended(self, error: BaseException) -> Ending:
@@ -94,7 +107,7 @@ class Run:
         self.x, self.y = x, self.problem.inside(x)
         return Ending(ending.stop)
 
-    def _iterate(self, name: str) -> Ending:
+    def _iterate(self, name: str, show: Progress) -> Ending:
         self.trace.x0 = self.y = self.x
         try:
             self._scale()
@@ -111,7 +124,9 @@ class Run:
                 except StopIteration as end:
                     ending: Ending = end.value
                     return ending if self.spent > 0 else Ending(ending.stop)
-                self._record(iterate, name)
+                step = self._record(iterate)
+                LOG.debug("%s  %s", name, step)
+                show.step(step.nfev, f"{name}  {step}")
                 try:
                     stop = self.limits.reached(self.trace, self.f.best[1])
                 except Exception as error:  # the user's own, whatever it is
@@ -155,11 +170,9 @@ class Run:
                 self.reserved = min(self.reserved, 24 * (d + 1) + 76)
             f.reserve(self.reserved)
 
-    def _record(self, iterate: Iterate, name: str) -> None:
+    def _record(self, iterate: Iterate) -> Step:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
-        step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
-        if self.progress:
-            sys.stderr.write(f"\r{name}  {step}\x1b[K")
+        return self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""

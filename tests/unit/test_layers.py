@@ -12,10 +12,10 @@ import escapade
 SRC = Path(escapade.__file__).parent
 
 LAYERS = [
-    {"_text", "_settings"},
+    {"_text", "_settings", "_html", "progress"},
     {"errors"},
     {"_array", "interval", "budget"},
-    {"_random", "tolerances", "domain"},
+    {"_random", "_plain", "tolerances", "domain"},
     {"executors"},
     {"oracle"},
     {"derivatives"},
@@ -46,6 +46,7 @@ PUBLIC = [
     "Certificate",
     "FunctionReport",
     "Journal",
+    "Multistart",
     "Oracle",
     "Result",
     "__version__",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
-from .._array import Array, to_numpy
+from .. import _html
+from .._array import Array
+from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..interval import Interval
 from ..tolerances import Units
@@ -42,6 +44,8 @@ class Certificate:
     """Holds the norm of the gradient."""
     curvature: Interval
     """Holds the smallest eigenvalue of the Hessian."""
+    jac: Array = None
+    """The gradient of f at x as it was measured, in the user's variables."""
     direction: Array = None
     """At a saddle, a unit vector along which f decreases."""
     radius: float | None = None
@@ -92,37 +96,47 @@ class Certificate:
 
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
-        data = {
-            name: _plain(getattr(self, name))
-            for name in self.__dataclass_fields__  # the fields in their order
-        }
-        return json.dumps({**data, "holds": self.holds}, **options)
+        return json.dumps({**plain(self), "holds": self.holds, "dtype": dtype_of(self.x)}, **options)
 
-    def __str__(self) -> str:
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The certificate that `to_json` wrote; its arrays are those of NumPy."""
+        data = json.loads(text)
+        return cls(**restored(cls, data, data["dtype"]))
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is printed: names, and what is said of each."""
         lines = [
-            f"verdict     {self.verdict}: {SENTENCES[self.verdict]}",
-            f"gradient    norm in {self.gradient}, tolerance {self.gtol:.3g}",
-            f"curvature   smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}",
+            ("verdict", f"{self.verdict}: {SENTENCES[self.verdict]}"),
+            ("gradient", f"norm in {self.gradient}, tolerance {self.gtol:.3g}"),
+            ("curvature", f"smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}"),
         ]
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
-            lines.append(f"minimiser   within {self.radius:.2g} of {variables}")
+            lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))
         if self.lengths is not None:
             rough = f", rough below by {self.roughness:.2g}" if self.roughness else ""
-            lines.append(f"lengths     seen over {self.lengths}{rough}")
+            lines.append(("lengths", f"seen over {self.lengths}{rough}"))
         if self.units is not None:
-            lines.append(f"units       {self.units}: norms and curvatures are those of y = x / lengths")
-        lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
+            lines.append(("units", f"{self.units}: norms and curvatures are those of y = x / lengths"))
+        lines.append(("how", f"{self.finder or 'gradient alone'}: {self.reason}"))
         if self.remedy:
-            lines.append(f"remedy      {self.remedy}")
+            lines.append(("remedy", self.remedy))
         given = ", ".join(f"{name} {constant}" for name, constant in self.trusted.items())
-        lines.append(f"trusting    {given or 'nothing'}")
-        lines.append(
-            f"cost        {counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
+        lines.append(("trusting", given or "nothing"))
+        cost = (
+            f"{counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
             f"failure probability at most {self.failure:.3g}"
             + (", in scaled variables" if self.scaled and self.units is None else "")
         )
-        return "\n".join(lines)
+        return [*lines, ("cost", cost)]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12}{text}" for name, text in self.rows())
+
+    def _repr_html_(self) -> str:
+        (_, heading), *rows = self.rows()
+        return _html.page(heading, COLOURS[self.verdict], _html.table(rows))
 
 
 SENTENCES: dict[str, str] = {
@@ -134,21 +148,11 @@ SENTENCES: dict[str, str] = {
 }
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Interval):
-        return [_plain(value.lower), _plain(value.upper)]
-    if isinstance(value, Lengths):
-        return [_plain(value.shortest), _plain(value.longest)]
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Units):
-        return {"lengths": _plain(value.lengths), "value": _plain(value.value), "curvature": _plain(value.curvature)}
-    if isinstance(value, Trusted):
-        return {"value": _plain(value.value), "source": value.source}
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    return [float(v) for v in to_numpy(value)]
+COLOURS: dict[str, str] = {
+    "minimum": _html.GOOD,
+    "second-order": _html.GOOD,
+    "saddle": _html.BAD,
+    "not stationary": _html.BAD,
+    "undecided": _html.OPEN,
+}
+"""Of a verdict in a notebook."""

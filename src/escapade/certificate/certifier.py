@@ -94,11 +94,11 @@ class Certifier:
             return self.unseen(x, str(stop))
         asked = self._asked(local)
         certificate = asked._judged(x, local, known, rng)
-        if not certificate.holds:
-            return certificate
-        if self.resolution is not None:
-            return replace(certificate, lengths=scale.steps_of(local))
-        return asked._at_scale(f, x, local, certificate, rng)
+        if certificate.holds and self.resolution is not None:
+            certificate = replace(certificate, lengths=scale.steps_of(local))
+        elif certificate.holds:
+            certificate = asked._at_scale(f, x, local, certificate, rng)
+        return replace(certificate, jac=local.gradient.value / local.unit)
 
     @property
     def tolerances(self) -> Tolerances:

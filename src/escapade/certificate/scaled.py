@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, like
+from .._array import Array, like, to_numpy
 from ..derivatives.units import learn
 from ..oracle import Oracle
 from ..tolerances import SHARES, Tolerances, Units
@@ -76,9 +76,11 @@ class ScaledProblem:
     def certificate(self, found: Certificate, x: Array) -> Certificate:
         """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
         stay those in y."""
-        value, units = self.value, self.units
+        value, units, jac = self.value, self.units, found.jac
+        if jac is not None and self.unit is not None:
+            jac = value * jac / to_numpy(self.unit)
         if units is None:
-            return replace(found, x=x)
+            return replace(found, x=x, jac=jac)
         trusted = {
             name: replace(one, value=value * one.value) if name in ("noise", "rho") else one
             for name, one in found.trusted.items()
@@ -87,6 +89,7 @@ class ScaledProblem:
         scaled = replace(
             found,
             x=x,
+            jac=jac,
             gradient=found.gradient * value,
             curvature=found.curvature * value,
             fun=value * found.fun,
