@@ -17,7 +17,7 @@ from .curvature import Finder
 from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints
+from .validation import check_certificate_maxfev, check_resolution, check_tolerances, refuse_constraints
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ def certify(
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     workers: Any = None,
     timeout: float | None = None,
     on_error: Policy = "raise",
@@ -69,6 +70,11 @@ def certify(
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     resolution : float, optional
         The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
+    maxfev : int, optional
+        A hard budget of queries.
+    certificate_maxfev : int, optional
+        What deciding may cost, the ladder of lengths apart. None: 1.2 times rows and all second differences, and at
+        most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
@@ -85,6 +91,7 @@ def certify(
     point = as_point(x, "x")
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     if rho is not None:
         require_positive("rho", rho)
     as_scale(x_scale, point)
@@ -110,6 +117,7 @@ def certify(
         rho=rho,
         resolution=resolution,
         finder=finder,
+        maxfev=certificate_maxfev,
     )
     with closing(f):
         if gtol is None and curvtol is None and samples is None:

@@ -23,6 +23,7 @@ SAYS = {
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
     "scale.md": "no gradient below",
+    "cost.md": "lets the search go on",
     "methods.md": "",
     "results.md": "escapade.run: auto ended after",
 }

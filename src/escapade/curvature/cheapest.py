@@ -16,6 +16,7 @@ from .complement import Complement
 from .dense import Dense
 from .finding import Finder, Finding
 from .lanczos import Lanczos, LanczosOutcome
+from .obstacle import Obstacle
 from .overlap import MOST, PLAN, overlap
 from .price import Allowance
 from .settings import PRICE
@@ -28,7 +29,7 @@ class Cheapest(Finder):
 
     With a preconditioner from a model of the Hessian, two or three products may decide: these first, whatever d is.
 
-    Queries: at most those of `price.cap`, unless `maxfev` says otherwise
+    Queries: at most those of `price.cap`, unless `certificate_maxfev` says otherwise
     """
 
     preconditioner: Preconditioner | None = None
@@ -43,8 +44,9 @@ class Cheapest(Finder):
         return self.search(local, rng, shift)[0]
 
     def allowance(self, local: LocalModel) -> Allowance:
-        d = local.d
-        return Allowance.of(local.f, price.cap(d) - price.rows(d) if self.maxfev is None else self.maxfev)
+        if self.certificate_maxfev is None:
+            return replace(self, certificate_maxfev=price.cap(local.d)).allowance(local)
+        return super().allowance(local)
 
     def search(
         self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0
@@ -56,7 +58,8 @@ class Cheapest(Finder):
         own = {"delta": self.delta, "failure": self.failure, "depth": self.depth}
         dense, allowance, modelled = Dense(**own), self.allowance(local), self.preconditioner is not None
         affordable = allowance.affords(price.second_differences(local.d))
-        if affordable and not modelled and (local.d <= PRICE.small or not self._can_decide(local)):
+        few = local.d <= (PRICE.fewest if modelled else PRICE.small)
+        if affordable and (few or not (modelled or self._can_decide(local))):
             return dense.search(local, rng, shift, allowance), ()
         lanczos = Lanczos(
             **own, preconditioner=self.preconditioner, lowest=self.lowest, soft=self.soft, wanted=self.wanted
@@ -65,7 +68,8 @@ class Cheapest(Finder):
         outcome = products.run(completable=affordable)
         if outcome.decided or not affordable:
             return self._with_dense_price(outcome.finding, allowance, local.d), outcome.taken
-        last = dense.search(local, rng, shift, allowance, self._complement(local, outcome))
+        known, contradicted = self._complement(local, outcome), outcome.contradicted
+        last = dense.search(local, rng, shift, allowance, known, contradicted=contradicted)
         if not (last.found or last.certified):
             more = products.run()
             if more.decided:
@@ -74,9 +78,10 @@ class Cheapest(Finder):
         return last, outcome.taken
 
     def _complement(self, local: LocalModel, outcome: LanczosOutcome) -> Complement | None:
-        """What completes the products of a search; None where they are contradicted, or not of values."""
+        """What completes the products of a search; None where they are wrong, or not of values."""
         kind, known = outcome.kind, outcome.last
-        if kind is None or not known or outcome.contradicted or kind.source is not VALUES or kind.factor != 1.0:
+        wrong = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > PRICE.inexact * self.delta
+        if kind is None or not known or wrong or outcome.contradicted or kind.source is not VALUES:
             return None
         return Complement(local, kind, known)
 

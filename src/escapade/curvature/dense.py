@@ -16,13 +16,15 @@ from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import DiagonalPreconditioner
 from ..derivatives.products import KIND, HessianProducts
 from ..derivatives.settings import STEPS
+from ..errors import MissingValue
 from ..interval import Interval
-from . import price
+from . import price, soft
 from .complement import Complement
 from .finding import Finder, Finding, Soft
 from .obstacle import Obstacle, after
 from .price import Allowance
-from .settings import DENSE, FINDER
+from .settings import DENSE, FINDER, SOFT
+from .soft import Spectrum
 
 SIDED = "third derivatives dominate one-sided differences"
 
@@ -55,17 +57,23 @@ class Dense(Finder):
         shift: float,
         allowance: Allowance,
         complement: Complement | None = None,
+        *,
+        contradicted: bool = False,
     ) -> Finding:
         """Attempts with second differences of one kind after another, as far as they are allowed; first with those of
-        the complement of products, if there were any."""
-        best, tried = self.undecided("nothing was tried"), set()
-        order = 1 if complement is None else min(complement.products.order, 2)
-        products = HessianProducts(local, DiagonalPreconditioner(local.steps), 1 if order == 1 else 2)
+        the complement of products, if there were any. Where products were contradicted on shorter steps, more of these
+        are looked at: the same looks would only be another chance to miss it."""
+        best, tried, again = self.undecided("nothing was tried"), set(), False
+        one_sided = complement is None or complement.products.order == 1
+        products = HessianProducts(local, DiagonalPreconditioner(local.steps), 1 if one_sided else 2)
         forms = _Forms(local, rng)
         for _ in range(FINDER.attempts):
-            attempt = _Attempt(self, products, shift, forms, complement)
-            if not allowance.allows(attempt.price):
-                return self.too_dear(best, allowance, attempt.price, local.d)
+            looks = DENSE.products * (DENSE.contradicted if contradicted else 1)
+            attempt = _Attempt(self, products, shift, forms, allowance, looks, complement)
+            cost = attempt.price(again=again)
+            if not allowance.allows(cost):
+                return self.too_dear(best, allowance, cost, local.d)
+            again = True
             tried.add((products.order, products.factor))
             finding, obstacle = attempt.run(rng)
             if obstacle is Obstacle.NONE:
@@ -126,6 +134,9 @@ class _Attempt:
     """Of the same order and steps."""
     shift: float
     forms: _Forms
+    allowance: Allowance
+    looks: int = DENSE.products
+    """Random vectors whose products are looked at on much shorter steps."""
     complement: Complement | None = None
 
     @property
@@ -138,14 +149,14 @@ class _Attempt:
         """Whether products have shown a part of the Hessian."""
         return self.complement is not None and self.products.order <= 2 and self.products.factor == 1.0
 
-    @property
-    def price(self) -> int:
-        """What the attempt costs."""
+    def price(self, *, again: bool) -> int:
+        """What the attempt costs, the first or another."""
         d, order, k = self.local.d, self.products.order, self.products.factor
+        checks = 2 * price.checks(d) if order == 4 else price.checks(d, again=again)
         if self.complement is not None and self.completes:
-            return self.complement.price(order) + price.checks(d)
+            return self.complement.price(order) + checks
         factors = (k, -k, 2 * k, -2 * k) if order == 4 else (k, -k)[:order]
-        return self.local.stencil.price_of_pairs(*factors) + price.checks(d)
+        return self.local.stencil.price_of_pairs(*factors) + checks
 
     def run(self, rng: np.random.Generator) -> tuple[Finding, Obstacle]:
         """The finding, and what is in its way."""
@@ -157,22 +168,19 @@ class _Attempt:
         odd = local.third_derivative * float(np.max(local.steps)) * np.sqrt(local.d)
         if order == 1 and low > -finder.depth * finder.delta and odd > DENSE.slight * (low + finder.delta):
             return finder.undecided(SIDED), Obstacle.TRUNCATION
-        spread = None
-        if low > -finder.depth * finder.delta:  # nothing to confirm: is it exact enough to be looked at further?
-            spread = self.forms.error(hessian, order, self.products.factor)
-            if order == 1 and self._too_sided(self._lowest(hessian, spread[0]), low):
-                return finder.undecided(SIDED), Obstacle.TRUNCATION
         vectors = vectors * local.steps[:, None]  # from the pencil's coordinates to y
         v = vectors[:, 0]
         seen = finder.confirm(local, v, shift, "the lowest eigenvector of all second differences")
         if seen.found:
             return replace(seen, hessian=hessian.unscaled), Obstacle.NONE
+        spread = self.forms.error(hessian, order, self.products.factor)
+        if order == 1 and self._too_sided(self._lowest(hessian, spread[0]), low):
+            return finder.undecided(SIDED), Obstacle.TRUNCATION
         along = local.check_along(vectors[:, : FINDER.softest], self.products.factor, order)
         if not along.consistent:
             return finder.undecided("f has structure below the steps of the second differences"), Obstacle.TRUNCATION
         if self._depends_on_scale(hessian, rng):
             return finder.undecided("f depends on the scale within the steps of the differences"), Obstacle.TRUNCATION
-        spread = spread or self.forms.error(hessian, order, self.products.factor)
         far = self._far(hessian, v)
         truncation, third = max(spread[0], far.error), max(spread[1], far.third)
         error = hessian.noise + truncation
@@ -185,14 +193,21 @@ class _Attempt:
             return finder.undecided(reason), Obstacle.TRUNCATION
         if order == 1 and self._too_sided(lower, low):
             return finder.undecided(SIDED), Obstacle.TRUNCATION
-        soft = _soft(hessian, vectors[:, : FINDER.softest], error)
+        softest = _soft(hessian, vectors[:, : FINDER.softest], error)
         if lower - shift >= -finder.delta:
             found = self._certified(Interval(lower, upper), seen, along, third)
-            return replace(found, softest=soft, hessian=hessian.unscaled), Obstacle.NONE
+            return replace(found, softest=softest, hessian=hessian.unscaled), Obstacle.NONE
+        better = self._soft_again(hessian, error, Interval(lower, upper))
+        if better is not None and better.found:
+            return better, Obstacle.NONE
+        if better is not None:
+            found = self._certified(better.curvature, seen, along, third)
+            return replace(found, reason=f"{found.reason}, {better.reason}", softest=better.softest,
+                           hessian=better.hessian), Obstacle.NONE
         obstacle = Obstacle.NOISE if truncation < hessian.noise else Obstacle.TRUNCATION
         delta = finder.delta
         reason = f"second differences are too inexact: {obstacle.value} leaves {delta:.3g} unresolved"
-        return replace(finder.undecided(reason, Interval(lower, upper)), softest=soft), obstacle
+        return replace(finder.undecided(reason, Interval(lower, upper)), softest=softest), obstacle
 
     def _hessian(self) -> DenseHessian:
         if self.complement is not None and self.completes:
@@ -207,6 +222,30 @@ class _Attempt:
         inexact = hessian.scaled - error * np.eye(self.local.d)
         return float(eigh(inexact, np.diag(self.local.steps**2), eigvals_only=True)[0])
 
+    def _soft_again(self, hessian: DenseHessian, error: float, curvature: Interval) -> Finding | None:
+        """What the softest directions, measured again, show in spite of this error: a direction down, or that there is
+        none; None if neither."""
+        finder, local, least = self.finder, self.local, self.shift - self.finder.delta
+        spectrum = Spectrum.of(hessian, error)
+        m = spectrum.fewest(least, SOFT.room * finder.delta)
+        if m is None or not self.allowance.allows(soft.price(m)):
+            return None
+        try:
+            block = soft.measure(local, spectrum.vectors[:, :m], finder.delta)
+        except MissingValue:
+            return None
+        v, seen = block.lowest
+        if seen.upper <= self.shift - finder.depth * finder.delta:
+            found = finder.confirm(local, v, self.shift, "the softest directions, measured again")
+            return found if found.found else None
+        lower, upper = spectrum.lowest(block.value, block.error), min(curvature.upper, seen.upper)
+        if not least <= lower <= upper or spectrum.contradicts(block):
+            return None
+        S, values = block.directions, np.diag(spectrum.values[:m])
+        reason = f"the softest {m} measured again"
+        found = finder.certified(Interval(lower, upper), reason)
+        return replace(found, softest=block.soft, hessian=hessian.unscaled + S @ (block.value - values) @ S.T)
+
     def _too_sided(self, lower: float, low: float) -> bool:
         """Whether the errors of one-sided differences make much of the lowest curvature."""
         return lower - self.shift < (1 - DENSE.slight) * low - DENSE.slight * self.finder.delta
@@ -217,13 +256,15 @@ class _Attempt:
             k = len(self.complement.taken)
             reason = f"{k} products and the second differences of their complement, {KIND[self.products.order]}"
         found = self.finder.certified(curvature, reason, seen.lowest)
-        return replace(found, third=max(third, along.third), hessian_jump=along.hessian_jump)
+        one_sided = self.products.order == 1
+        third, jump = max(third, along.third), along.hessian_jump
+        return replace(found, third=third, hessian_jump=jump, one_sided=one_sided)
 
     def _depends_on_scale(self, hessian: DenseHessian, rng: np.random.Generator) -> bool:
         """Whether the Hessian is another on much shorter steps, as far as its products with random vectors tell."""
         h, delta = self.local.steps, self.finder.delta
         plain = HessianProducts(self.local, order=self.products.order, factor=self.products.factor)
-        vectors = (v / np.linalg.norm(v) for v in rng.standard_normal((DENSE.products, len(h))))
+        vectors = (v / np.linalg.norm(v) for v in rng.standard_normal((self.looks, len(h))))
         images = ((v, hessian.scaled @ (v / h) / h) for v in vectors)
         return any(product_errors.depends_on_scale(plain, v, image, delta, rng) for v, image in images)
 

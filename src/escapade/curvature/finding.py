@@ -18,6 +18,7 @@ from ..errors import BudgetExhausted
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import require_positive, require_probability
+from . import price
 from .price import Allowance
 
 CONSTANT = (
@@ -79,6 +80,8 @@ class Finding:
     """The softest directions that were seen, the softest first."""
     hessian: Matrix | None = None
     """The Hessian in y = x / unit, where all second differences were taken."""
+    one_sided: bool = False
+    """Whether these were taken on one side: more would show more."""
 
     @property
     def found(self) -> bool:
@@ -99,7 +102,7 @@ class Evidence:
     local: LocalModel | None = None
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
-    """From the gradient there to a step that should lead to the minimiser nearby."""
+    """From the gradient g there to the step -H^-1 g, which should lead to the minimiser nearby."""
 
     def elsewhere(self, x: Array) -> bool:
         """Whether something was measured, and around another point."""
@@ -120,9 +123,9 @@ class Finder(ABC):
     """The scale of the variables; curvature is then that in x / x_scale."""
     depth: float = 0.5
     """A direction is FOUND once its curvature is shown to be at most -depth * delta."""
-    maxfev: float | None = None
-    """What "auto", "lanczos" and "dense" may spend beyond the local model; None: what "auto" is allowed by its price
-    (`price.cap`), and no bound for the others."""
+    certificate_maxfev: float | None = None
+    """What a certificate may cost, with the local model at its price and the ladder of lengths apart. None: what its
+    price allows for "auto", and no bound for others; the paper's finders know none."""
 
     name: ClassVar[str]
 
@@ -156,7 +159,8 @@ class Finder(ABC):
 
     def allowance(self, local: LocalModel) -> Allowance:
         """What it may spend from now on."""
-        return Allowance.of(local.f, math.inf if self.maxfev is None else self.maxfev)
+        most = math.inf if self.certificate_maxfev is None else self.certificate_maxfev
+        return Allowance.of(local.f, most - price.rows(local.d))
 
     # Answers
 

@@ -27,7 +27,7 @@ from .obstacle import Obstacle, after
 from .overlap import Thresholds, random_starts
 from .price import Allowance
 from .process import LanczosProcess
-from .settings import FINDER, LANCZOS
+from .settings import FINDER, LANCZOS, PRICE
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class LanczosOutcome:
     taken: tuple[Product, ...] = ()
     """All products, to update a model with."""
     kind: HessianProducts | None = None
-    """Of the last attempt."""
+    """Of the last attempt on the usual steps."""
     last: tuple[Product, ...] = ()
-    """The products of the last attempt."""
+    """Its products."""
 
     @property
     def decided(self) -> bool:
@@ -131,30 +131,53 @@ class LanczosSearch:
     best: Finding | None = None
     taken: list[Product] = field(default_factory=list)
     tried: set[tuple[int, float]] = field(default_factory=set)
+    usual: LanczosOutcome | None = None
+    """The last attempt on the usual steps."""
 
     def run(self, *, completable: bool = False) -> LanczosOutcome:
         """Attempts until one decides, none is left, or nothing is allowed; or, where second differences can complete
-        what products have shown, one attempt, which ends where these cost less."""
-        outcome = LanczosOutcome(self.best or self.finder.undecided("no products are left to try"))
+        what products have shown, until these cost less."""
+        best = self.best or self.finder.undecided("no products are left to try")
+        outcome = LanczosOutcome(best) if self.usual is None else replace(self.usual, finding=best)
         while self.products is not None and len(self.tried) < FINDER.attempts:
-            kind = self.products
+            kind, needed = self.products, max(len(outcome.last), 1)
+            d, sides = kind.local.d, min(kind.order, 2)
+            most = price.most_products(d) if self.finder.preconditioner is None else math.inf
+            limit = Limit(self.allowance, price.products(d, 1, kind.order), d, sides, completable, most)
+            if not self.allowance.allows(needed * limit.each):
+                finding = self.finder.too_dear(outcome.finding, self.allowance, needed * limit.each, d)
+                outcome = replace(outcome, finding=finding, obstacle=Obstacle.PRICE)
+                break
             self.tried.add((kind.order, kind.factor))
-            limit = Limit(self.allowance, kind, completable)
             attempt = _Attempt(self.finder, kind, self.starts, self.limits, self.errors, limit)
             outcome = attempt.run()
             self.taken += attempt.taken
             outcome = replace(outcome, kind=kind, last=tuple(attempt.taken))
+            self.usual = outcome if kind.factor == 1.0 and attempt.taken else self.usual
             if outcome.decided:
                 break
             if self.best is None or outcome.finding.curvature.lower > self.best.curvature.lower:
                 self.best = outcome.finding
             self.products = self._after(kind, outcome.obstacle)
-            if completable or outcome.obstacle is Obstacle.PRICE:
+            if outcome.obstacle is Obstacle.PRICE or (completable and not self._goes_on(outcome, limit)):
                 break
         finding = outcome.finding if outcome.decided or self.best is None else self.best
         if outcome.obstacle is Obstacle.PRICE:
             finding = outcome.finding
+        if self.usual is not None and not outcome.contradicted:
+            outcome = replace(outcome, kind=self.usual.kind, last=self.usual.last)
         return replace(outcome, finding=finding, taken=tuple(self.taken))
+
+    def _goes_on(self, outcome: LanczosOutcome, limit: Limit) -> bool:
+        """Whether other products come before second differences complete these: where they cost less, and leave enough
+        for these; or where these products are so wrong that nothing would complete them."""
+        inexact = outcome.obstacle in (Obstacle.TRUNCATION, Obstacle.NOISE)
+        if self.products is None or not inexact or limit.d <= PRICE.small:
+            return False
+        known = len(outcome.last)
+        others, instead = price.products(limit.d, known + 1, self.products.order), limit.instead(known)
+        hopeless = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > self.finder.delta
+        return others <= instead and (hopeless or limit.allowance.allows(others + instead))
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
         """Products that may pass where these failed; None if they were tried, or step too far."""
@@ -181,23 +204,29 @@ class Limit:
     """What the products of an attempt may cost."""
 
     allowance: Allowance
-    products: HessianProducts
-    completable: bool
+    each: int
+    """The queries of a product."""
+    d: int
+    order: int = 2
+    completable: bool = False
     """Whether second differences of their complement can be afforded instead."""
-
-    @property
-    def each(self) -> int:
-        """The queries of a product."""
-        return self.products.order * (self.products.local.d + 1)
+    most: float = math.inf
+    """After so many second differences come next, unless few are lacking."""
 
     def instead(self, known: int) -> float:
         """The queries with which second differences would complete so many products; infinite if they cannot."""
-        d = self.products.local.d
-        return price.complement(d, min(known, d), self.products.order) if self.completable else math.inf
+        return price.complement(self.d, min(known, self.d), self.order) if self.completable else math.inf
 
-    def reached(self, known: int) -> bool:
-        """Whether it is time for that."""
-        return self.completable and known >= price.most_products(self.products.local.d)
+    def passed(self, known: int, lacking: float) -> bool:
+        """Whether second differences come next: where they cost less than the products lacking, or could not be
+        afforded after another; and after their share of products, unless few are lacking at a rate that is known."""
+        if not self.completable:
+            return False
+        ahead, instead = lacking * self.each, self.instead(known)
+        if ahead > instead or not self.allowance.allows(self.each + instead):
+            return True
+        near = 0 < ahead <= PRICE.near * instead and known < PRICE.furthest * self.d
+        return known >= self.most and not near
 
 
 def _odd_error(products: HessianProducts) -> float:
@@ -244,7 +273,8 @@ class _Attempt:
     starts: Matrix
     limits: Thresholds
     errors: _ErrorBudget
-    limit: Limit
+    limit: Limit | None = None
+    """None: no product is too dear."""
     tried: list[_Start] = field(default_factory=list)
     error: float = math.inf
     """What is expected of the error of products, and then the largest that was measured."""
@@ -288,8 +318,7 @@ class _Attempt:
             r = max(len(self.tried), fewest)
             if len(self.tried) == r:
                 return None
-            more = (r - len(self.tried)) * len(first.process.alpha) * self.limit.each
-            if more > self.limit.instead(len(self.taken)):
+            if self._starts_too_dear((r - len(self.tried)) * len(first.process.alpha)):
                 return self._failed(Obstacle.SLOW, "second differences cost less than further starts")
             stop = self._begin(limits.of(r)) or self._measure(self.tried[-1], limits.of(r))
         return stop
@@ -373,19 +402,26 @@ class _Attempt:
     def _too_dear(self, process: LanczosProcess, threshold: float) -> LanczosOutcome | None:
         """What ends the attempt before another product: what is allowed, or second differences that cost less than the
         products still lacking, at the rate of the last."""
-        known, each = len(self.taken), self.limit.each
-        if not self.limit.allowance.allows(each):
+        limit, known, lacking = self.limit, len(self.taken), self._products_lacking(process, threshold)
+        if limit is None:
+            return None
+        if not limit.allowance.allows(limit.each):
             finding = self.finder.undecided(f"{counted(known, 'product')} did not decide")
-            more = max(self._products_lacking(process, threshold), 1.0) * each
-            dear = self.finder.too_dear(finding, self.limit.allowance, more, self.local.d)
+            dear = self.finder.too_dear(finding, limit.allowance, max(lacking, 1.0) * limit.each, limit.d)
             return LanczosOutcome(dear, Obstacle.PRICE, self.error if self.measured else math.inf)
-        if self.limit.reached(known) or self._products_lacking(process, threshold) * each > self.limit.instead(known):
+        if known > 0 and limit.passed(known, lacking):
             return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
         return None
 
+    def _starts_too_dear(self, products: int) -> bool:
+        """Whether further starts, of so many products, cost more than second differences."""
+        limit = self.limit
+        return limit is not None and products * limit.each > limit.instead(len(self.taken))
+
     def _products_lacking(self, process: LanczosProcess, threshold: float) -> float:
         """The products lacking at the rate of the last; 0 before it is known."""
-        if len(process.alpha) < LANCZOS.rate_known_after or process.ritz()[0][0] <= 0:
+        after = min(LANCZOS.rate_known_after, price.most_products(len(process.q)))
+        if len(process.alpha) < after or process.ritz()[0][0] <= 0:
             return 0.0
         return math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
 

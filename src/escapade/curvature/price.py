@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..derivatives.product_errors import many_variables
 from ..oracle import Oracle
-from .settings import PRICE
+from .settings import DENSE, FINDER, PRICE
 
 
 def rows(d: int) -> int:
@@ -19,14 +20,16 @@ def rows(d: int) -> int:
     return 3 * d + 34
 
 
-def checks(d: int) -> int:
-    """What measures the error of second differences."""
-    return 3 * d + 92
+def checks(d: int, *, again: bool = False) -> int:
+    """What measures the error of second differences, at most: a direction, the softest on shorter steps, products on
+    much shorter ones, one on far steps; and random directions, which are not asked for again."""
+    few = 8 + 8 * min(FINDER.softest, d) + DENSE.products * (16 if many_variables(d) else 8)
+    return few + 2 * d + 2 + (0 if again else d + 2 * min(DENSE.forms, 2 * d))
 
 
 def second_differences(d: int, sides: int = 2) -> int:
     """All of them, and what measures their error."""
-    return sides * d * (d - 1) // 2 + checks(d)
+    return sides * d * (d - 1) // 2 + 3 * d + 92
 
 
 def products(d: int, k: int, sides: int = 2) -> int:
@@ -45,9 +48,14 @@ def deciding(d: int) -> int:
     return rows(d) + second_differences(d)
 
 
-def cap(d: int) -> int:
+def cap(d: int, room: float = PRICE.room) -> int:
     """What a certificate may cost unless told otherwise, the ladder of lengths apart."""
-    return int(min(PRICE.room * deciding(d), PRICE.most * (d + 1)))
+    return int(min(room * deciding(d), PRICE.most * (d + 1)))
+
+
+def cap_of_run(d: int, spent: int) -> int:
+    """The same at the end of a run, which has cost so much: to end it undecided would save little and waste it all."""
+    return max(cap(d, PRICE.room_of_run), spent)
 
 
 def most_products(d: int) -> int:
