@@ -34,7 +34,8 @@ ANYWHERE = Interval(-math.inf, math.inf)
 
 def nothing_known(local: LocalModel) -> str:
     """Why nothing can be said from a local model; empty if something can."""
-    return CONSTANT if local.report.constant else ROUGH if local.report.rough else ""
+    report = local.report
+    return report.reason or (CONSTANT if report.constant else ROUGH if report.rough else "")
 
 
 class Outcome(Enum):
@@ -103,6 +104,8 @@ class Evidence:
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
     """From the gradient g there to the step -H^-1 g, which should lead to the minimiser nearby."""
+    certificate: Any = None
+    """A certificate that was made of it already."""
 
     def elsewhere(self, x: Array) -> bool:
         """Whether something was measured, and around another point."""
@@ -128,6 +131,8 @@ class Finder(ABC):
     price allows for "auto", and no bound for others; the paper's finders know none."""
 
     name: ClassVar[str]
+    uses_gradients: ClassVar[bool] = False
+    """Whether it takes the user's gradients, where there are any."""
 
     def __post_init__(self) -> None:
         require_positive("delta", self.delta)
