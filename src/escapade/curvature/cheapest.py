@@ -91,7 +91,10 @@ class Cheapest(Finder):
         if finding.price == 0:
             return finding
         all_of_them = math.ceil(PRICE.room * price.deciding(d) + allowance.spent)
-        return finding if finding.price <= all_of_them else replace(finding, price=all_of_them)
+        if finding.price <= all_of_them:
+            return finding
+        reason = finding.reason.replace(str(finding.price), str(all_of_them))
+        return replace(finding, price=all_of_them, reason=reason)
 
     def _can_decide(self, local: LocalModel) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""
