@@ -134,7 +134,9 @@ class ResidualCertifier:
     def _tolerances(self, local: LocalResiduals) -> Tolerances:
         if not self.relative:
             return Tolerances.of(self.gtol, self.curvtol)
-        F = typical_curvature(np.abs(local.second))
+        F, (far, near) = typical_curvature(np.abs(local.second)), local.curvature_at_length()
+        if far > UNITS.less * abs(near):  # a degenerate minimum: what vanishes with its curvature is out of reach
+            F = F * far / abs(near) if F > 0 and near != 0 else far
         if self.curvature is not None and F > 0:
             F = min(F, self.curvature)
         y = to_numpy(local.x).astype(np.float64) / local.unit

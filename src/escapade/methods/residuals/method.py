@@ -82,7 +82,7 @@ class Residuals:
         ending, last = Ending(Stop.UNDECIDED), math.inf
         for attempt in range(1, RUN.attempts + 1):
             yield from run.descend()
-            if not run.cost < last:  # nothing was gained since the last certificate
+            if not run.cost < last and attempt > RUN.noisy * (self.noise > 0):  # nothing was gained since the last
                 break
             last = run.cost
             certifier = replace(self.certifier, failure=budget.of_certificate(self.failure, attempt), x0=x)
@@ -128,6 +128,8 @@ class _Run:
     radius: float = 0.0
     lead: float = 0.0
     """Of the process over Broyden's model: the averaged log ratio of their errors."""
+    without_gain: int = 0
+    """Steps in a row whose gain noise explains."""
     closer: float = 1.0
     """What is aimed at beyond the tolerance, after a certificate was asked for too early."""
 
@@ -153,6 +155,8 @@ class _Run:
             if self._try(*chosen, surrogate):
                 yield self.iterate()
             stale, fails = self.steps_since > 0, self.poor
+            if self._idle():
+                return
             if (fails >= MODELS.poor_steps and stale) or fails >= MODELS.fresh_poor_steps:
                 self._differences()
 
@@ -166,6 +170,16 @@ class _Run:
         )
         self._differences()
         self.radius = TRUST_REGION.first * max(norm2(self.z), 1.0)
+
+    def _idle(self) -> bool:
+        """Whether noise has explained all that many steps brought. Keeps the radius above what noise hides."""
+        noise = self.method.noise
+        if noise == 0:
+            return False
+        size = float(np.linalg.norm(self.J)) / math.sqrt(len(self.z))
+        shaken = TRUST_REGION.shaken * noise * math.sqrt(len(self.r)) / max(size, 1e-300)
+        self.radius = max(self.radius, min(shaken, TRUST_REGION.first))
+        return self.without_gain >= TRUST_REGION.idle + len(self.z)
 
     def _converged(self) -> bool:
         """Whether the gradient that the model has is well below what will be asked for."""
@@ -196,7 +210,11 @@ class _Run:
             for group, factor in zip(pattern.groups, scale, strict=True):
                 h[group] *= factor
             self.J = pattern.jacobian(R - self.r, h)
-        self.seen = self.seen.with_derivatives(self.z, self.J, self._variance(self.J))
+            if self.method.noise > 0:  # noisy differences say less than the values they are made of
+                for row, values in zip(pattern.rows(h), R, strict=True):
+                    self.seen = self.seen.with_value(self.z + row, values, self.method.noise**2)
+        if self.method.noise == 0 or self.f.has_jacobian:
+            self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
 
     def _difference_steps(self) -> Vector:
@@ -210,12 +228,6 @@ class _Run:
         x = self.z * self.s
         return np.asarray(((x + h * self.s) - x) / self.s)
 
-    def _variance(self, J: Matrix) -> float:
-        """Of the noise of a derivative."""
-        if self.method.noise == 0 or self.f.has_jacobian:
-            return 0.0
-        return 2 * (self.method.noise / float(np.min(np.abs(self._difference_steps())))) ** 2
-
     def _surrogate(self) -> Surrogate | None:
         d = len(self.z)
         if d > MODELS.variables:
@@ -223,7 +235,7 @@ class _Run:
         keep = MODELS.per_variable * d + MODELS.others
         if len(self.seen) > 3 * keep:
             self.seen = self.seen.nearest(self.z, 2 * keep)
-        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r)
+        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r, self.method.noise)
 
     def _step(self, surrogate: Surrogate | None) -> tuple[Vector, float] | None:
         """The step of the model that predicted better, and the decrease it promises; None if none is worth a query."""
@@ -244,8 +256,9 @@ class _Run:
 
     def _refined(self, surrogate: Surrogate) -> tuple[Vector, float]:
         """The step to the lowest point of the surrogate within the radius, and its decrease."""
-        s, m, cost = np.zeros(len(self.z)), self.r, self.cost
-        radius = self.radius
+        s = np.zeros(len(self.z))
+        m, radius = surrogate.residuals(s, self.r), self.radius
+        first = cost = float(self.loss.cost(m))
         for _ in range(MODELS.refinements):
             w, v = self.loss.weights(m)
             J = surrogate.jacobian(s)
@@ -264,10 +277,10 @@ class _Run:
                 break
             gain, length = cost - lower, norm2(new - s)
             s, m, cost = new, moved, lower
-            if gain < 1e-3 * (self.cost - cost) or length < 1e-6 * self.radius:
+            if gain < 1e-3 * (first - cost) or length < 1e-6 * self.radius:
                 break
             radius = max(radius, 2 * length)
-        return s, self.cost - cost
+        return s, first - cost
 
     def _try(self, s: Vector, predicted: float, surrogate: Surrogate | None) -> bool:
         """Ask for the residuals at the end of a step, learn from them, and take it if the cost is lower.
@@ -287,12 +300,14 @@ class _Run:
         self._compare(r, s, missed, surrogate)
         self.seen = self.seen.with_value(z, r, self.method.noise**2)
         if not cost < self.cost:
+            self._count(0.0)
             t = np.linspace(*TRUST_REGION.tried, 59)
             path = self.r + t[:, None] * (self.J @ s) + t[:, None] ** 2 * missed
             best = float(t[int(np.argmin(self.loss.cost(path)))])
             self.J = corrected(self.J, s, missed, best if self.steps_since == 0 else 1.0)
             return self._cut(max(best, TRUST_REGION.interpolated) * length)
         gained = (self.cost - cost) / predicted
+        self._count(self.cost - cost)
         self.J = corrected(self.J, s, missed, MODELS.overshoot if self.steps_since == 0 else 1.0)
         self.x, self.z, self.r, self.cost = x, z, r, cost
         self.steps_since += 1
@@ -304,6 +319,11 @@ class _Run:
         if self.f.has_jacobian:
             self._differences()
         return True
+
+    def _count(self, gain: float) -> None:
+        """Count steps whose gain noise explains."""
+        explained = 2 * self.method.noise * norm2(self.r)
+        self.without_gain = 0 if gain > explained else self.without_gain + 1
 
     def _cut(self, radius: float) -> bool:
         """After a step that is not taken."""
@@ -324,8 +344,9 @@ class _Run:
     def resume(self, fit: Fit) -> None:
         """Go on with the Jacobian that the certificate measured, and aim closer."""
         self.closer *= RUN.closer
+        self.without_gain = 0
         self.J = fit.J * self.s
-        self.seen = self.seen.with_derivatives(self.z, self.J, self._variance(self.J))
+        self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
         self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
 
