@@ -83,10 +83,11 @@ class Recorder:
         return values + self.noise * self.rng.standard_normal(len(values))
 
     def improvements(self) -> list[tuple[int, float]]:
-        """Each evaluation with a lower cost than all before."""
+        """Each evaluation with a lower cost than all before, but for gains of less than 1% of what was left."""
         found: list[tuple[int, float]] = []
+        least = min(self.costs, default=math.inf)
         for k, cost in enumerate(self.costs, 1):
-            if not found or cost < found[-1][1]:
+            if not found or found[-1][1] - cost > 0.01 * (found[-1][1] - least):
                 found.append((k, cost))
         return found
 

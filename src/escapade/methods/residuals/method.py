@@ -21,6 +21,7 @@ from ...certificate.residuals import Fit, ResidualCertifier
 from ...curvature import Evidence
 from ...derivatives.residual_model import Pattern, variable_lengths
 from ...derivatives.units import typical_curvature
+from ...domain import UNBOUNDED, Domain
 from ...errors import MissingValue
 from ...loss import Loss
 from ...oracle import MIRRORED, Oracle, Stencil, point, points, retaken
@@ -32,7 +33,7 @@ from . import gaussian_process
 from .broyden import corrected
 from .gaussian_process import Observations, Surrogate
 from .settings import MODELS, RUN, TRUST_REGION
-from .step import trust_region_step
+from .step import boxed_step
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Residuals:
     pattern: Pattern
     noise: float = 0.0
     """The standard deviation of the error of a residual."""
+    domain: Domain = UNBOUNDED
     scale: Vector | None = None
     """The lengths of the variables; None: their sizes at the start."""
 
@@ -90,7 +92,7 @@ class Residuals:
             ending = Ending(_stop(certificate), FitEvidence(certificate=certificate, fit=fit))
             if certificate.verdict == "saddle" and run.escape(certificate):
                 yield run.iterate(Move.ESCAPE)
-            elif certificate.verdict != "not stationary" or fit is None:
+            elif certificate.verdict != "not stationary":
                 break
             else:
                 run.resume(fit)
@@ -185,7 +187,9 @@ class _Run:
         """Whether the gradient that the model has is well below what will be asked for."""
         if self.cost == 0.0:
             return True
-        certifier, g = self.method.certifier, self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        certifier, (low, high) = self.method.certifier, self._room()
+        g = self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        g = np.where(((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0)), 0.0, g)
         if certifier.gtol is not None:
             return bool(norm2(g / self.s) <= RUN.aim * self.closer * certifier.gtol)
         F = typical_curvature(np.einsum("ij,ij->j", self.J, self.J))
@@ -202,9 +206,10 @@ class _Run:
             pattern, g = self.method.pattern, len(self.method.pattern.groups)
             h = self._difference_steps()
             rows, z = pattern.rows(h), self.z * self.s
+            h = np.where(h == 0, np.inf, h)  # bounds leave it one value: a column of zeros
 
             def build(scale: Vector) -> Stencil:
-                return points(like(z + scale[:, None] * rows * self.s, self.x))
+                return points(like(self.method.domain.clip(z + scale[:, None] * rows * self.s), self.x))
 
             R, scale = retaken(self.f, build, np.arange(g), g, MIRRORED)
             for group, factor in zip(pattern.groups, scale, strict=True):
@@ -225,6 +230,9 @@ class _Run:
             share = float(np.clip(math.sqrt(self.method.noise / max(rms, self.method.noise)), share, MODELS.longest))
         h = share * np.maximum(np.abs(self.z), MODELS.nearest if share < 1e-3 else 1.0)
         h = np.where(self.z >= 0, h, -h)
+        low, high = self._room()
+        h = np.where((h > high) | (h < low), -h, h)  # to the side that has room
+        h = np.where((h > high) | (h < low), np.where(high > -low, high, low), h)
         x = self.z * self.s
         return np.asarray(((x + h * self.s) - x) / self.s)
 
@@ -246,9 +254,18 @@ class _Run:
         w, v = self.loss.weights(self.r)
         g = self.J.T @ (w * self.r)
         B = (self.J.T * np.maximum(v, TRUST_REGION.convex * w)) @ self.J
-        s = trust_region_step(g, B, self.radius)
+        s = boxed_step(g, B, self.radius, *self._room())
         predicted = -float(g @ s + s @ B @ s / 2)
         return (s, predicted) if self._worth(s, predicted) else None
+
+    def _room(self) -> tuple[Vector, Vector]:
+        """How far each variable may go down and up, at most."""
+        down, up = self.method.domain.room(self.z * self.s)
+        return -np.maximum(down, 0.0) / self.s, np.maximum(up, 0.0) / self.s
+
+    def _point(self, z: Vector) -> Array:
+        """z as the user's x, within the domain."""
+        return like(self.method.domain.clip(z * self.s), self.x)
 
     def _worth(self, s: Vector, predicted: float) -> bool:
         long = norm2(s) >= TRUST_REGION.least * (1 + norm2(self.z))
@@ -256,7 +273,7 @@ class _Run:
 
     def _refined(self, surrogate: Surrogate) -> tuple[Vector, float]:
         """The step to the lowest point of the surrogate within the radius, and its decrease."""
-        s = np.zeros(len(self.z))
+        s, (low, high) = np.zeros(len(self.z)), self._room()
         m, radius = surrogate.residuals(s, self.r), self.radius
         first = cost = float(self.loss.cost(m))
         for _ in range(MODELS.refinements):
@@ -264,7 +281,7 @@ class _Run:
             J = surrogate.jacobian(s)
             g, B = J.T @ (w * m), (J.T * v) @ J + surrogate.second_order(s, w * m)
             for _ in range(4):
-                p = trust_region_step(g, B, radius)
+                p = boxed_step(g, B, radius, low - s, high - s)
                 new = s + p
                 if norm2(new) > self.radius:
                     new *= self.radius / norm2(new)
@@ -288,7 +305,7 @@ class _Run:
         Queries: 1
         """
         z, length = self.z + s, norm2(s)
-        x = like(z * self.s, self.x)
+        x = self._point(z)
         try:
             r = self.f(point(x))[0]
         except MissingValue:
@@ -341,10 +358,14 @@ class _Run:
 
     # After a certificate
 
-    def resume(self, fit: Fit) -> None:
-        """Go on with the Jacobian that the certificate measured, and aim closer."""
+    def resume(self, fit: Fit | None) -> None:
+        """Go on with the Jacobian that the certificate measured, if it did, and aim closer."""
         self.closer *= RUN.closer
         self.without_gain = 0
+        if fit is None:
+            self._differences()
+            self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
+            return
         self.J = fit.J * self.s
         self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
@@ -361,7 +382,7 @@ class _Run:
         for k in range(RUN.escapes):
             z = self.z + RUN.leap * max(1.0, norm2(self.z)) * RUN.ratio**-k * way
             try:
-                r = self.f.tagged("escape")(point(like(z * self.s, self.x)))[0]
+                r = self.f.tagged("escape")(point(self._point(z)))[0]
             except MissingValue:
                 continue
             cost = float(self.loss.cost(r))
@@ -374,7 +395,7 @@ class _Run:
             return False
         length = norm2(best[1] - self.z)
         self.cost, self.z, self.r = best
-        self.x = like(self.z * self.s, self.x)
+        self.x = self._point(self.z)
         self._differences()
         self.radius = TRUST_REGION.grow * length
         return True
