@@ -13,7 +13,7 @@ from ._array import Array, as_point
 from ._random import as_generator
 from ._text import counted
 from .errors import InvalidSetting
-from .executors import Evaluate, choose
+from .executors import Evaluate, Paired, choose
 from .executors.lockstep import Lockstep
 from .minimize import minimize
 from .oracle import Journal
@@ -151,7 +151,8 @@ def multistart(
     """
     points = _starts(starts)
     args = args if isinstance(args, tuple) else (args,)
-    executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
+    whole = Paired(fun) if options.get("jac") is True else fun
+    executor = choose(whole, args, vectorized=vectorized, workers=workers, timeout=timeout)
     generators: list[Any] = list(as_generator(rng).spawn(len(points)))
     if rng is None and journal is not None:
         generators = [None] * len(points)  # each journal remembers its own
