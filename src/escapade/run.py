@@ -50,6 +50,8 @@ class Run:
     watch: Watch | None = None
     """Of a sampled function."""
     constants: dict[str, float] = field(default_factory=dict)
+    fun: float | None = None
+    """The value at x, where the method knows it."""
     reserved: int = 0
     failure: float = 0.0
     """What the certificate states in all."""
@@ -82,6 +84,8 @@ class Run:
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
+        if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
+            result.update(x=self.x, fun=self.fun)
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
         return result
@@ -127,6 +131,11 @@ class Run:
                 except StopIteration as end:
                     ending: Ending = end.value
                     return ending if self.spent > 0 else Ending(ending.stop)
+                if iterate.arrived:
+                    stop = self._arrived(iterate)
+                    if stop is not None:
+                        return Ending(stop)
+                    continue
                 step = self._record(iterate)
                 LOG.debug("%s  %s", name, step)
                 show.step(step.nfev, f"{name}  {step}")
@@ -145,6 +154,11 @@ class Run:
             return self._ended(error)
         finally:
             self.f.reserve(-self.reserved)
+
+    def _arrived(self, iterate: Iterate) -> Stop | None:
+        self.y, self.x = iterate.x, self.problem.outside(iterate.x)
+        self.fun = iterate.in_units(self.problem.value).fun
+        return self.limits.arrived(self.x, self.fun)
 
     def _check_gradient(self) -> None:
         """Hold the user's gradient against values around x0, where it is used.
@@ -185,7 +199,9 @@ class Run:
 
     def _record(self, iterate: Iterate) -> Step:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
-        return self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
+        step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
+        self.fun = step.fun
+        return step
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""

@@ -31,6 +31,7 @@ LAYERS = [
     {"watch"},
     {"run"},
     {"minimize"},
+    {"starts", "basins"},
     {"interop", "multistart", "ask_tell"},
     {"experiments"},
     {"cli"},

@@ -165,6 +165,8 @@ class _Run:
         }
         state = State(Phase.START, p)
         while True:
+            if state.phase is Phase.CERTIFY:
+                yield Iterate(self.differences.array(state.p.y), fun=state.p.f, arrived=True)
             state = phases[state.phase](state)
             if state.moved is not None:
                 slope = None if state.moved is Move.ESCAPE else state.p.steepness
