@@ -21,7 +21,7 @@ from .domain import Geometry
 from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy, jac_of
 from .tolerances import as_scale, require_positive
-from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
+from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, known_pairs, warn_unused
 
 LOG = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ def certify(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    known: Any = None,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -85,6 +86,8 @@ def certify(
         One of `escapade.curvature.FINDERS`, or a configured finder.
     bounds, constraints, invariances : optional
         What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
+    known : (X, f) or Result, optional
+        Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
@@ -114,6 +117,8 @@ def certify(
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
     )
+    if known is not None:
+        f.know(*known_pairs(known, point, samples))
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
@@ -165,4 +170,4 @@ def _books(f: Oracle) -> dict[str, Any]:
     """All that was counted."""
     books = f.ledger
     counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
-    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products, "nknown": books.known}

@@ -38,6 +38,8 @@ class CertificateSearch:
     failure: float
     noise: float | str | None
     rng: np.random.Generator
+    wanted: bool = True
+    """Whether a certificate is asked for at all."""
     attempts: int = 0
     asked: Tolerances = field(init=False)
     """Those that the run began with."""

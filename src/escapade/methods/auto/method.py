@@ -69,6 +69,8 @@ class Auto:
 
     certifier: Certifier | None = None
     """The driver's, for problems with bounds."""
+    certified: bool = True
+    """Whether a certificate is asked for where descent ends; else nothing is spent on one."""
 
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
@@ -79,7 +81,7 @@ class Auto:
             return (yield from self._in_box(f, x, rng))
         kind = ExactDifferences if f.differentiable else Differences
         differences = kind(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
-        certificates = CertificateSearch(differences, self.failure, self.noise, rng)
+        certificates = CertificateSearch(differences, self.failure, self.noise, rng, self.certified)
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
         least = -METHOD.unbounded * (1 + abs(p.f))
         if self.prefer == "rounds" and not f.differentiable:
@@ -253,6 +255,8 @@ class _Run:
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
+        if not self.certificates.wanted:
+            return State(Phase.CERTIFY, state.p, ending=Ending(Stop.UNCERTIFIED))
         p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
         before = self.differences.tolerances
         local = self.certificates.measure(p)
