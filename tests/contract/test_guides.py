@@ -26,6 +26,7 @@ SAYS = {
     "gradients.md": "no certificate was asked for",
     "scale.md": "no gradient below",
     "methods.md": "",
+    "least_squares.md": "known to",
     "multistart.md": "distinct point",
     "results.md": "escapade.run: auto ended after",
 }
