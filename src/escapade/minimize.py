@@ -21,6 +21,7 @@ from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
 from .validation import (
     CONSTRAINED,
+    check_certificate_maxfev,
     check_geometry,
     check_prefer,
     check_resolution,
@@ -42,6 +43,7 @@ def minimize(
     curvtol: float | None = None,
     failure: float = 1e-3,
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     maxiter: int | None = None,
     maxtime: float | None = None,
     noise: float | str | None = None,
@@ -97,6 +99,9 @@ def minimize(
         takes no step shorter than r, and its claims hold above r. See docs/scale.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
+    certificate_maxfev : int, optional
+        What a certificate may cost. None: twice what `certify` allows, or as much as the run has cost so far if that is
+        more. See docs/cost.md.
     prefer : "queries" or "rounds"
         What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
     callback : callable, optional
@@ -158,6 +163,7 @@ def minimize(
     x = given if geometry.plain else geometry.start(given)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     omits = method == "auto" or isinstance(method, Auto)
@@ -193,9 +199,12 @@ def minimize(
     f.until(limits.deadline)
     f.within(geometry.domain)
     share = budget.of_method(failure, sampled=samples is not None)
-    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
+    goal = Goal(
+        asked.gtol, asked.curvtol, share, noise, prefer=prefer, certificate_maxfev=certificate_maxfev
+    )
     certifier = Certifier(
-        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
+        maxfev=certificate_maxfev,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -205,6 +214,7 @@ def minimize(
         settings |= {} if resolution is None else {"resolution": resolution}
         settings |= {} if certified else {"certificate": certificate}
         settings |= {} if known is None else {"known": pairs}
+        settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},

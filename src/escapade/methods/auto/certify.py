@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2
 from ...certificate import rules
-from ...curvature import ByGradients, Cheapest, Finding
+from ...curvature import ByGradients, Cheapest, Finding, price
 from ...curvature.finding import nothing_known
 from ...curvature.lanczos import diagonal_preconditioner
 from ...curvature.settings import LANCZOS
@@ -40,6 +40,8 @@ class CertificateSearch:
     rng: np.random.Generator
     wanted: bool = True
     """Whether a certificate is asked for at all."""
+    maxfev: float | None = None
+    """What a certificate may cost; None: `price.cap_of_run`."""
     attempts: int = 0
     asked: Tolerances = field(init=False)
     """Those that the run began with."""
@@ -69,23 +71,25 @@ class CertificateSearch:
         """
         self.attempts += 1
         delta = self.differences.curvtol
-        finder = Cheapest(delta=delta, failure=budget.of_certificate(self.failure, self.attempts), noise=self.noise)
+        failure = budget.of_certificate(self.failure, self.attempts)
+        most = price.cap_of_run(local.d, local.f.ledger.queries) if self.maxfev is None else self.maxfev
+        finder = Cheapest(delta=delta, failure=failure, noise=self.noise, certificate_maxfev=most)
         if why := nothing_known(local):
             return finder.undecided(why), ()
         rho = rules.estimated_rho([local.third_derivative])
         wanted = rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)))
-        if isinstance(local, GradientModel):
-            P, failure = gradient_preconditioner(model, contradiction, delta), finder.failure
-            return ByGradients(delta=delta, failure=failure, preconditioner=P, wanted=wanted).search(local, self.rng)
-        finder = Cheapest(
-            delta=delta,
-            failure=finder.failure,
-            preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
-            lowest=model.lowest()[0] if trusted else None,
-            soft=model.spectrum[1],
-            wanted=wanted,
-        )
         try:
+            if isinstance(local, GradientModel):
+                P = gradient_preconditioner(model, contradiction, delta)
+                own = ByGradients(delta=delta, failure=failure, preconditioner=P, wanted=wanted)
+                return own.search(local, self.rng)
+            finder = replace(
+                finder,
+                preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
+                lowest=model.lowest()[0] if trusted else None,
+                soft=model.spectrum[1],
+                wanted=wanted,
+            )
             return finder.search(local, self.rng)
         except BudgetExhausted as stop:
             return finder.undecided(str(stop)), ()
