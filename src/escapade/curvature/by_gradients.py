@@ -8,7 +8,7 @@ eigenvalue, less the norm of the errors, decides without chance.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -270,7 +270,7 @@ class _Search:
     def _seen(self, lower: float, v: Vector, reason: str) -> Finding:
         """The certificate, unless values along the softest direction contradict it.
 
-        Queries: 6 or a few more
+        Queries: 6 or a few more, and four gradients
         """
         finder, shift = self.finder, self.products.shift + self.finder.delta
         seen = finder.confirm(self.local, v, shift, "the softest direction of the gradients")
@@ -281,7 +281,7 @@ class _Search:
             return finder.undecided("the curvature of values along a direction contradicts the gradients")
         third = max(product.third for product in self.taken)
         found = finder.certified(Interval(lower, upper), reason, v)
-        return Finding(found.outcome, None, found.curvature, reason, finder.name, v, third)
+        return replace(found, third=third, hessian_jump=self.products.jump(v))
 
     def _confirmed(self, v: Vector, reason: str) -> Finding:
         """FOUND if values along v show the curvature, or gradients on two other steps where values cannot tell.
