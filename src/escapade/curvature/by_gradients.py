@@ -197,6 +197,7 @@ class _Search:
             images.append(process.taken[-1].image)
             basis = np.concatenate([basis, q[None, :]])
         B = np.stack(images, axis=1) @ basis
+        skew = float(np.linalg.norm(B - B.T, 2)) / 2  # no Hessian is: so much of B is error, or no gradient
         B = (B + B.T) / 2
         values, vectors = np.linalg.eigh(B)
         v, length = self.products.direction(vectors[:, 0])
@@ -204,6 +205,7 @@ class _Search:
         if lowest <= -FINDER.candidate * finder.delta:
             return self._confirmed(v, f"lowest eigenvalue {lowest:.3g} of the Hessian by gradients")
         error, other = self._error_of_whole(B, vectors[:, 0])
+        error = max(error, skew)
         if other:
             return finder.undecided(SCALE)
         shift = self.products.shift + finder.delta
