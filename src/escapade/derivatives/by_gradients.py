@@ -222,7 +222,7 @@ def measure_by_gradients(
     check_noise(noise)
     unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
     f0 = look.value(x)
-    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
+    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise, thrifty=True)
     error = evidence.noise(x, unit, f.precision, known=given(noise), trust_table=noise == "auto")
     steps = steps_.curvature_steps(x, unit, error.level, curvtol) / unit
     stencil = CoordinateStencil(f, x, unit, f0, steps)
