@@ -121,6 +121,27 @@ def test_roughness_that_gradients_do_not_see_is_seen_by_values():
     assert not c.holds
 
 
+def test_a_jump_of_the_hessian_is_seen():
+    """One coordinate curves up on one side of x and down on the other: differences from both sides see the mean."""
+    for d in (1, 3, 10, 40):
+        for below in (-0.1, 0.2):
+            curvature = np.linspace(1, 2, d)
+
+            def fun(x, curvature=curvature, below=below):
+                first = (1.0 if x[0] > 0 else below) * x[0] ** 2
+                return float(first + curvature[1:] @ x[1:] ** 2) / 2
+
+            def jac(x, curvature=curvature, below=below):
+                g = curvature * x
+                g[0] = (1.0 if x[0] > 0 else below) * x[0]
+                return g
+
+            for seed in range(3):
+                c = escapade.certify(fun, np.zeros(d), jac=jac, gtol=1e-4, curvtol=1e-2, rng=seed)
+                assert not c.holds or below > 0
+                assert c.curvature.lower <= below
+
+
 # Runs
 
 
