@@ -130,7 +130,7 @@ def certify(
         require_positive("rho", rho)
     rho_of = Loss(loss, f_scale) if residuals else None
     if residuals and (jac is not None or known is not None or samples is not None):
-        raise InvalidSetting("residuals=True is for functions of x alone, by differences: leave jac, known and samples out")
+        raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
     f = Oracle.of(
         fun,
         args=args,
