@@ -58,6 +58,8 @@ class AskTell:
         for name in OURS:
             if name in options:
                 raise InvalidSetting(f"{name}= is about calling a function; ask_tell is told its values")
+        if options.get("jac") is True:
+            raise InvalidSetting("jac=True is about calling a function; ask_tell is told its values: pass jac(x)")
         self._x0 = to_numpy(as_point(x0)).copy()
         self._read = _vectors if options.get("residuals") else _floats
         rng = options.pop("rng", None)

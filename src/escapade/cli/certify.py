@@ -8,7 +8,7 @@ import typer
 
 from ..certify import certify as library_certify
 from . import options
-from .loading import load
+from .loading import load, load_gradient
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
 from .running import bounds, point_or_start, scale
@@ -40,6 +40,7 @@ def certify(
     x: X = None,
     residuals: Residuals = False,
     vectorized: options.Vectorized = False,
+    jac: options.Jac = None,
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
@@ -85,6 +86,7 @@ def certify(
                 finder=finder,
                 residuals=residuals,
                 vectorized=vectorized,
+                jac=load_gradient(target, fun, jac),
                 samples=read_samples(samples),
                 maxfev=maxfev,
                 rng=seed,
