@@ -17,7 +17,7 @@ from .curvature import Finder
 from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints
+from .validation import check_evidence, check_resolution, check_tolerances, refuse_constraints
 
 LOG = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ def certify(
     resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    evidence: Literal["sampled", "whole"] = "sampled",
     maxfev: int | None = None,
     workers: Any = None,
     timeout: float | None = None,
@@ -71,6 +72,9 @@ def certify(
         The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
+    evidence : "sampled" or "whole"
+        What a claim about the curvature of a finite sum rests on: fresh samples, of which kinds that are too rare are
+        excluded by name, or values of the whole sum, which exclude nothing. See docs/samples.md.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
@@ -110,6 +114,7 @@ def certify(
         rho=rho,
         resolution=resolution,
         finder=finder,
+        evidence=check_evidence(evidence, samples),
     )
     with closing(f):
         if gtol is None and curvtol is None and samples is None:

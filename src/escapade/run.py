@@ -80,8 +80,9 @@ class Run:
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
-        if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
-            result.update(fun=self.watch.value)
+        watch = self.watch
+        if watch is not None and self.x is watch.best and not (result.success and math.isfinite(result.fun)):
+            result.update(fun=watch.value)
         return result
 
     def _ended(self, error: BaseException) -> Ending:

@@ -45,3 +45,12 @@ def refuse_constraints(bounds: Any, constraints: Any) -> None:
         raise InvalidSetting(
             "constraints are not supported: eliminate them by substitution, or add a smooth penalty to the function"
         )
+
+
+def check_evidence(evidence: Any, samples: Any) -> Any:
+    """What a claim about a sum rests on must be one of two, and a stream has no whole."""
+    if evidence not in ("sampled", "whole"):
+        raise InvalidSetting(f"evidence={evidence!r} must be 'sampled' or 'whole'")
+    if evidence == "whole" and samples == "stream":
+        raise InvalidSetting("evidence='whole' is for finite sums, samples=n: a stream has no end, so use 'sampled'")
+    return evidence

@@ -24,6 +24,7 @@ SAYS = {
     "auto.md": "success     True",
     "scale.md": "no gradient below",
     "methods.md": "",
+    "samples.md": "",
     "results.md": "escapade.run: auto ended after",
 }
 

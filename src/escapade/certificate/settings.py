@@ -25,6 +25,10 @@ class RuleSettings:
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",
     )
+    samples: float = number(
+        0.9, "of the failure probability", "for tests on samples; the rest for the whole sum, where these fail",
+        "a tenth widens an interval by 1% to 2%",
+    )
     room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
                          "measured again, noise and the errors it makes are others by a fifth")
     evaluations: int = number(

@@ -81,6 +81,8 @@ class Evidence:
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
     """From the gradient there to a step that should lead to the minimiser nearby."""
+    shown: Any = None
+    """What a method's own tests on fresh samples showed of that iterate: a `certificate.sampled.Shown`."""
 
     def elsewhere(self, x: Array) -> bool:
         """Whether something was measured, and around another point."""
