@@ -9,14 +9,16 @@ from . import budget
 from ._array import as_point, like
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
+from .derivatives.groups import few_samples
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method
+from .methods.auto import SampledAuto
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
-from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints
+from .validation import check_evidence, check_prefer, check_resolution, check_tolerances, refuse_constraints
 
 
 def minimize(
@@ -37,6 +39,7 @@ def minimize(
     resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    evidence: Literal["sampled", "whole"] = "sampled",
     workers: Any = None,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
@@ -77,6 +80,9 @@ def minimize(
         The length below which f is not believed. None: the certificate looks for structure of f below the scale of its
         variables, and claims nothing that holds only below it. 0: f is believed at all lengths. r > 0: the certificate
         takes no step shorter than r, and its claims hold above r. See docs/scale.md.
+    samples, evidence : optional
+        n for an average over the ids 0 to n - 1, "stream" for one over 64-bit ids without end; and what a certificate
+        of a finite sum rests on: "sampled" or "whole". See docs/samples.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
     prefer : "queries" or "rounds"
@@ -118,7 +124,7 @@ def minimize(
     check_resolution(resolution)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
-    omits = method == "auto" or isinstance(method, Auto)
+    omits = method == "auto" or isinstance(method, Auto | SampledAuto)
     failures = (Failures.omitting if omits else Failures)(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
@@ -136,16 +142,20 @@ def minimize(
         failures=failures,
     )
     f.until(limits.deadline)
-    share = budget.of_method(failure, sampled=samples is not None)
-    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
+    by_itself = method == "auto" or samples is None
+    if method == "auto" and few_samples(f.samples, x.shape[0]):
+        f = f.summed()
+    share = budget.of_method(failure, sampled=not by_itself)
+    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer, evidence=check_evidence(evidence, samples))
     certifier = Certifier(
-        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, evidence=evidence
     )
     generator = as_generator(rng)
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if resolution is None else {"resolution": resolution}
+        settings |= {} if evidence == "sampled" else {"evidence": evidence}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": grad is not None},
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},

@@ -101,7 +101,7 @@ class Run:
                 ending = Ending(Stop.DIVERGED) if far else ending
             except (OracleError, KeyboardInterrupt) as error:
                 x, ending = watch.best, self._ended(error)
-        elif ending.stop is Stop.NON_FINITE or watch.value < watch.start:
+        else:
             x = watch.best
         if x is self.x:
             return ending
@@ -116,7 +116,7 @@ class Run:
             method = self._configured(f, y)
             if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
-            if f.samples is not None:
+            if f.samples is not None and f.batch is None:
                 self.watch = Watch(self.f, self.x)
             run = method.iterates(f, y, self.rng)
             while True:
@@ -185,7 +185,7 @@ class Run:
         certificate = replace(problem.certificate(found, self.x), failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
-        if f.samples is None:  # the budget ended before the value
+        if f.samples is None or f.batch is not None:  # the budget ended before the value
             return replace(certificate, fun=f.value(self.x))
         try:
             return replace(certificate, fun=f.on(f.draw(VALUE_SAMPLES, self.rng)).value(self.x))

@@ -70,6 +70,8 @@ class Certifier:
         known = evidence or Evidence()
         books = known.local.began if known.local is not None else Books.of(f)
         sampled = f.samples is not None and f.batch is None
+        if sampled and known.local is not None:  # of the whole sum
+            sampled, f = False, f.summed()
         if known.finding is None:
             self._require_fitting_finder(sampled=sampled)
         try:

@@ -24,6 +24,7 @@ from ..derivatives.groups import (
     FreshSamples,
     GroupDifferences,
     WholeRow,
+    few_samples,
     first_order,
     second_order,
     standard_error,
@@ -93,7 +94,7 @@ class SampledCertifier:
         n = f.samples
         if not isinstance(n, int):
             return True
-        if n < GROUPS.few * d or self.size(d) > GROUPS.share * n:
+        if few_samples(n, d):
             return False
         return self.size(d) * second_price(d) + n * (d + 1) < min(GROUPS.price * (d + 1), dense_price(d)) * n
 

@@ -87,6 +87,12 @@ def _size(groups: Sequence[Batch]) -> int:
     return sum(group.weight for group in groups)
 
 
+def few_samples(samples: int | str | None, d: int) -> bool:
+    """Whether a finite sum is so small that it is taken whole from the start."""
+    least = max(GROUPS.few * d, max(GROUPS.least, GROUPS.per_variable * d) / GROUPS.share)
+    return isinstance(samples, int) and samples < least
+
+
 @dataclass
 class FreshSamples:
     """Samples drawn independently of x, a few more each time, randomly permuted into groups.

@@ -35,6 +35,7 @@ class Goal:
     curvature: float | None = None
     """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
+    evidence: Literal["sampled", "whole"] = "sampled"
 
     def asked(self, tolerances: Tolerances, noise: float | str | None) -> Goal:
         """The same with what is asked for in the units of the run."""

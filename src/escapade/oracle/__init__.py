@@ -2,6 +2,7 @@
 
 from .batch import Batch, Components
 from .failures import Failures, Policy
+from .grouped import GroupedOracle, Tilt
 from .journal import Journal
 from .ledger import Ledger
 from .missing import MIRRORED, or_nan, retaken
@@ -13,11 +14,13 @@ __all__ = [
     "Batch",
     "Components",
     "Failures",
+    "GroupedOracle",
     "Journal",
     "Ledger",
     "Oracle",
     "Policy",
     "Stencil",
+    "Tilt",
     "axes",
     "central",
     "few_axes",

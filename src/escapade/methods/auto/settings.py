@@ -216,3 +216,36 @@ METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettin
 LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSettings(), TrustRegionSettings()
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
+
+
+@dataclass(frozen=True)
+class SampledSettings:
+    """Batches of samples."""
+
+    groups: int = number(16, "groups", "of samples in a batch: they show its covariance",
+                         "a variance from 16 is known within a third")
+    per_variable: int = number(4, "samples a variable", "in the first batch", "a Hessian of fewer has no full rank")
+    least: int = number(32, "samples", "in the first batch, at least", "two in each group")
+    growth: int = number(4, "factor", "from one batch to the next", "the sampling error is halved")
+    doubled: int = number(2, "factor", "to the next where a corrected batch contracts too slowly", HELD)
+    share: float = number(1 / 3, "of a finite sum", "no batch is larger", "three times as large it would be the sum")
+    decrement: float = number(1.0, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less",
+                              "1/2 of the trace: what the minimiser of f_S has, on average, of f's decrement")
+    probed: int = number(64, "samples a variable", "no larger batch is probed: a certificate sees as much", HELD)
+    small: float = number(0.3, "of gtol", "a gradient of f_S that is small enough", "its error takes more")
+    enough: float = number(0.8, "of gtol", "a whole gradient with which the certificate is asked for",
+                           "differences are exact to much less than a fifth")
+    reduction: float = number(0.05, "of the whole gradient", "what a corrected batch leaves of it", HELD)
+    contraction: float = number(0.3, "of the last whole gradient", "more, and the batch is made larger", HELD)
+    reach: float = number(10.0, "times the gradient", "a corrected step may go so far, at least", HELD)
+    radius: float = number(1e-3, "scale", "the least trust region after a batch has grown", HELD)
+    known: float = number(0.4, "of gtol", "the error of a stream's gradient with which it is known",
+                          "with a gradient of half of gtol, and room for a confidence width on fresh samples")
+    remembered: int = number(16, "rows", "of d + 1 values that a batch remembers", LIMIT)
+    trials: int = number(200, "values", "besides", LIMIT)
+    certificates: int = number(8, "certificates", "that may lead back to descent", LIMIT)
+    tests: float = number(0.9, "of the failure probability", "for tests on samples; the rest for the whole sum",
+                          "as in certify")
+
+
+SAMPLED = SampledSettings()
