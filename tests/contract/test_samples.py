@@ -94,3 +94,133 @@ def test_units_of_the_variables_are_taken():
     assert certificate.verdict == "saddle"
     assert abs(certificate.direction[0]) > 0.9
     assert escapade.certify(fun, np.zeros(D), finder="minibatch", **OPTIONS).verdict == "saddle"
+
+
+# `minimize`
+
+
+def saddle(n, seed=801):
+    """A mean of n quartics whose saddle at 0 no sample shares; minima at about x_0 = ±1."""
+    rng = np.random.default_rng(seed)
+    slopes, curvatures = rng.standard_normal((n, D)), 1 + 0.3 * rng.standard_normal((n, D))
+    slopes -= slopes.mean(axis=0)
+    curvatures += 1 - curvatures.mean(axis=0)
+
+    def fun(X, ids):
+        c = curvatures[ids].mean(axis=0) * np.array([-1.0, 1.0, 2.0, 0.5])
+        return X[:, 0] ** 4 / 4 + 0.5 * (X * X) @ c + X @ slopes[ids].mean(axis=0)
+
+    return fun
+
+
+SOLVED = {"vectorized": True, "gtol": 1e-3, "curvtol": 0.03}
+
+
+@pytest.mark.parametrize("start", [np.zeros(D), np.full(D, 0.7)])
+def test_a_sum_is_minimised_at_a_fraction_of_the_price_of_the_whole(start):
+    n = 20_000
+    fun = saddle(n)
+    result = escapade.minimize(fun, start, samples=n, rng=0, **SOLVED)
+    assert result.success, result
+    assert abs(result.x[0]) == pytest.approx(1.0, abs=2e-3)
+    assert result.fun == pytest.approx(float(fun(result.x[None, :], np.arange(n))[0]), rel=1e-9)
+    whole = escapade.minimize(lambda X: fun(X, np.arange(n)), start, rng=0, **SOLVED)
+    assert result.nfev < 0.7 * n * whole.nfev
+    assert "samples" in result.certificate.trusted
+
+
+def test_a_small_sum_is_taken_whole():
+    result = escapade.minimize(saddle(200), np.zeros(D), samples=200, rng=0, **SOLVED)
+    whole = escapade.minimize(lambda X: saddle(200)(X, np.arange(200)), np.zeros(D), rng=0, **SOLVED)
+    assert result.success
+    assert result.nfev == 200 * whole.nfev
+    assert "samples" not in result.certificate.trusted
+
+
+def test_a_saddle_that_all_samples_share_is_left():
+    rng = np.random.default_rng(802)
+    n = 10_000
+    A, z = rng.standard_normal((n, D)), np.array([0.5, -0.5, 0.5, 0.5])
+    target = (A @ z) ** 2
+
+    def fun(X, ids):
+        return 0.25 * np.mean(((X @ A[ids].T) ** 2 - target[ids]) ** 2, axis=1)
+
+    result = escapade.minimize(fun, np.zeros(D), samples=n, rng=0, **SOLVED)
+    assert result.success
+    assert min(np.linalg.norm(result.x - z), np.linalg.norm(result.x + z)) < 1e-2
+    assert result.nfev < 6 * n * (D + 1)
+
+
+@pytest.mark.parametrize("budget", [300, 3_000, 20_000, 60_000, 200_000])
+def test_a_run_cut_short_keeps_a_point_no_worse_than_x0_and_its_value(budget):
+    n, start = 20_000, np.full(D, 0.7)
+    fun = saddle(n)
+    result = escapade.minimize(fun, start, samples=n, rng=0, maxfev=budget, **SOLVED)
+    assert result.nfev <= budget
+    assert np.isfinite(result.fun)
+    ids = np.arange(n)
+    assert fun(result.x[None, :], ids)[0] <= fun(start[None, :], ids)[0]
+
+
+def test_a_run_cut_by_time_or_by_its_callback_has_a_value():
+    fun, start = saddle(20_000), np.full(D, 0.7)
+
+    def stop(x):
+        raise StopIteration
+
+    for options in ({"maxtime": 1e-9}, {"callback": stop}, {"maxiter": 1}):
+        result = escapade.minimize(fun, start, samples=20_000, rng=0, **SOLVED, **options)
+        if result.nfev:
+            assert np.isfinite(result.fun)
+
+
+def noisy_double_well(X, ids):
+    """x_0^4 / 4 - x_0^2 / 2 + x_1^2 / 2 and a slope of unit variance, a function of the id alone."""
+    u = np.asarray(ids).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    u = (u ^ (u >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    u ^= u >> np.uint64(32)
+    low, high = u & np.uint64(0xFFFFFFFF), u >> np.uint64(32)
+    slope = np.array([(part / 2.0**32 - 0.5).mean() for part in (low, high)]) * np.sqrt(12)
+    return X[:, 0] ** 4 / 4 - X[:, 0] ** 2 / 2 + X[:, 1] ** 2 / 2 + X @ slope
+
+
+def test_a_stream_with_default_settings_leaves_its_saddle_and_says_honestly_what_it_could_show():
+    for seed in range(3):
+        result = escapade.minimize(noisy_double_well, np.zeros(2), samples="stream", vectorized=True, rng=seed)
+        assert result.nfev <= 300_000
+        assert abs(abs(result.x[0]) - 1) < 0.2
+        assert result.stop.name == "NOISE_LIMITED"
+        assert result.certificate.attainable is not None
+        assert np.isfinite(result.fun)
+
+
+def test_a_stream_that_can_be_decided_is():
+    options = {"samples": "stream", "vectorized": True, "gtol": 0.1, "curvtol": 0.1}
+    result = escapade.minimize(noisy_double_well, np.zeros(2), rng=0, **options)
+    assert result.success
+    assert abs(result.x[0] ** 3 - result.x[0]) < 0.1
+
+
+def test_runs_from_many_starts_with_workers_and_a_journal_are_the_same(tmp_path):
+    n = 5_000
+    fun = saddle(n)
+    options = SOLVED | {"samples": n}
+    alone = escapade.multistart(fun, [np.zeros(D), np.full(D, 0.7)], rng=0, **options)
+    assert all(run.success for run in alone.runs)
+    kept = escapade.multistart(fun, [np.zeros(D), np.full(D, 0.7)], rng=0, journal=tmp_path / "runs.db", **options)
+    again = escapade.multistart(fun, [np.zeros(D), np.full(D, 0.7)], rng=0, journal=tmp_path / "runs.db", **options)
+    for first, second, third in zip(alone.runs, kept.runs, again.runs, strict=True):
+        assert first.x.tobytes() == second.x.tobytes() == third.x.tobytes()
+        assert first.nfev == second.nfev == third.nfev
+
+
+def test_the_units_of_the_variables_and_the_whole_as_evidence():
+    n, scale = 20_000, np.array([10.0, 0.1, 1.0, 3.0])
+    fun = saddle(n)
+    result = escapade.minimize(
+        lambda X, ids: fun(X / scale, ids), np.zeros(D), samples=n, x_scale=scale, evidence="whole", rng=0, **SOLVED
+    )
+    assert result.success
+    assert abs(result.x[0]) == pytest.approx(10.0, abs=0.02)
+    assert not any("samples" in name for name in result.certificate.trusted)

@@ -68,7 +68,8 @@ class Certifier:
         With evidence from a method, its finding is not sought again, and f not measured again if it was.
         """
         known = evidence or Evidence()
-        books = known.local.began if known.local is not None else Books.of(f)
+        began = known.local or known.shown
+        books = Books.of(f) if began is None else began.began
         sampled = f.samples is not None and f.batch is None
         if sampled and known.local is not None:  # of the whole sum
             sampled, f = False, f.summed()

@@ -29,7 +29,7 @@ from ..derivatives.groups import (
     second_order,
     standard_error,
 )
-from ..derivatives.measure import LocalModel, measure
+from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.settings import CONSISTENCY, GROUPS, PRODUCTS, STEPS
 from ..errors import BudgetExhausted
 from ..interval import Interval
@@ -55,6 +55,8 @@ class Shown:
     needed: float = 0.0
     """Queries that are expected to decide, where these did not."""
     row: WholeRow | None = None
+    began: Books = field(default_factory=Books)
+    """The books of the oracle before."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,13 @@ class SampledCertifier:
 
         Queries: those of `measure` on 64 samples, (d*(d + 3)/2 + 1) a sample for Hessians, d + 1 for a gradient
         """
+        books = Books.of(f)
         try:
             search = self._begun(f, x, rng, row)
         except BudgetExhausted as stop:
             search = str(stop)
         if isinstance(search, str):
-            return Shown(UNKNOWN, rules.undecided(search), math.nan, {}, row=row)
+            return Shown(UNKNOWN, rules.undecided(search), math.nan, {}, row=row, began=books)
         try:
             return search.run()
         except BudgetExhausted as stop:
@@ -120,14 +123,14 @@ class SampledCertifier:
 
     def _begun(self, f: Oracle, x: Array, rng: np.random.Generator, row: WholeRow | None) -> _Search | str:
         """The search with its first look; or why nothing can be said of f."""
-        began, pilot = f.ledger.queries, f.draw(GROUPS.pilot, rng)
+        books, began, pilot = Books.of(f), f.ledger.queries, f.draw(GROUPS.pilot, rng)
         known: Any = {"noise": self.noise, "resolution": self.resolution, "rng": rng}
         local = measure(f.on(pilot), x, curvtol=self.curvtol, **known)
         if why := nothing_known(local):
             return why
         samples = FreshSamples(f, rng)
         local, look = self._first_look(f.tagged("curvature"), local, samples)
-        return _Search(self, f, x, rng, began, samples, local, look, row)
+        return _Search(self, f, x, rng, books, began, samples, local, look, row)
 
     def _first_look(self, f: Oracle, local: LocalModel, samples: FreshSamples) -> tuple[LocalModel, _Look]:
         """The first look; steps whose truncation would be felt are cut."""
@@ -167,6 +170,7 @@ class _Search:
     f: Oracle
     x: Array
     rng: np.random.Generator
+    books: Books
     began: int
     """Queries of the oracle when it began."""
     samples: FreshSamples
@@ -388,7 +392,7 @@ class _Search:
         fun = float(self.look.gradients.values.mean()) if self.row is None else self.row.f0
         if finding.curvature == ANYWHERE:
             finding = replace(finding, curvature=self.curvature)
-        return Shown(self.gradient, finding, fun, trusted, rho, self.needed, self.row)
+        return Shown(self.gradient, finding, fun, trusted, rho, self.needed, self.row, self.books)
 
     def _what_is_trusted(self, finding: Finding) -> dict[str, Trusted]:
         if finding.finder == "whole":

@@ -311,10 +311,10 @@ class GroupSettings:
     )
     least: int = number(1024, "samples", "in the first look of a certificate", "the correction for skewness needs them")
     per_variable: int = number(8, "samples a variable", "at least, in that look", "else its Hessian is noise")
-    pilot: int = number(64, "samples", "on which difference steps are chosen", HELD)
-    truncation: int = number(32, "samples", "on which all steps are doubled, to see the error of the differences", HELD)
+    pilot: int = number(64, "samples", "on which difference steps are chosen", LIMIT)
+    truncation: int = number(32, "samples", "on which steps are doubled, to see the error of differences", LIMIT)
     aim: float = number(1.15, "factor", "a width that is predicted aims at so much less", "widths differ by a tenth")
-    growth: tuple[float, float] = number((1.5, 8.0), "factor", "the least and the most from one look to the next", HELD)
+    growth: tuple[float, float] = number((1.5, 8.0), "factor", "the least and the most from look to look", LIMIT)
     share: float = number(1 / 3, "of a finite sum", "beyond it the whole sum is taken", "thrice its price, no doubt")
     few: int = number(100, "samples a variable", "a sum of fewer is taken whole from the start",
                       "a sampled Hessian costs d/2 gradients of 1,000 samples")
@@ -325,7 +325,7 @@ class GroupSettings:
         50_000, "samples for each of d + 1 points", "that a stream may take where no budget is given",
         "two variables: 150,000 samples for a certificate, as many for a descent",
     )
-    hessian_share: float = number(0.25, "of curvtol", "truncation may take so much; else steps are cut by four", HELD)
+    hessian_share: float = number(0.25, "of curvtol", "truncation may take so much; else steps are cut by four", LIMIT)
 
 
 GROUPS = GroupSettings()

@@ -1,9 +1,9 @@
 """`method="auto"` on averages: the steps of `auto` on batches of samples that grow, then on the whole.
 
-A batch S is a function f_S without noise, and its minimisation is that of `auto`, step for step. It is left for one four
-times as large, which holds it, when it has told what it can: what a step is predicted to gain is less than what the
-choice of samples may make of it, and the gradient, in units of the model's curvatures, is less than its own sampling
-error. The first alone would leave a batch at every saddle. Values at the point are used again.
+A batch S is a function f_S without noise, and its minimisation is that of `auto`, step for step. It is left for one
+four times as large, which holds it, when it has told what it can: what a step is predicted to gain is less than what
+the choice of samples may make of it, and the gradient, in units of the model's curvatures, is less than its own
+sampling error. The first alone would leave a batch at every saddle. Values at the point are used again.
 
 A finite sum is not taken whole step by step: once the next batch would be a third of it, its gradient at the point is
 measured, and f_S gets a slope that gives it the same gradient there; its minimiser is nearly that of the sum. Then
@@ -25,19 +25,21 @@ from ... import budget
 from ..._array import Array, Vector, norm2, to_numpy
 from ...certificate.sampled import SampledCertifier, Shown, second_price
 from ...curvature import Evidence, Outcome
-from ...derivatives.groups import FreshSamples, WholeRow
+from ...derivatives.groups import FreshSamples, WholeRow, second_order
 from ...derivatives.settings import GROUPS
-from ...oracle import GroupedOracle, Oracle, Tilt, axes, point
+from ...oracle import Batch, GroupedOracle, Oracle, Tilt, axes, point
 from ...stopping import Ending, Stop
 from ...tolerances import Tolerances
 from ...trace import Move
 from ..base import Iterates
 from .certify import CertificateSearch
+from .dense import DenseMatrix
 from .descent import Descent
 from .differences import Differences
 from .method import Phase, State, _Run
+from .model import Model
 from .point import GradientKind, Point
-from .settings import METHOD, SAMPLED
+from .settings import LIMITED_MEMORY, METHOD, SAMPLED, TRUST_REGION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,12 @@ class _SampledRun(_Run):
     """The whole sum where it was last measured..."""
     anchored: Point | None = None
     """...and the batch there, with the whole gradient."""
+    mark: int = 0
+    """Queries when it was."""
+    fitted: int = 0
+    """Queries when the model was last fitted to second differences..."""
+    fitted_at: float = math.inf
+    """...and the gradient there."""
     asked: int = 0
     """Certificates that were asked for."""
 
@@ -131,6 +139,16 @@ class _SampledRun(_Run):
         deviations: Vector = (rows - rows.mean(axis=1)[:, None]).T
         return deviations
 
+    def _sampling_error(self, p: Point) -> float:
+        """The standard error of the gradient."""
+        D = self._group_gradients(p)
+        return math.sqrt(float(np.sum(D**2)) / (len(D) * (len(D) - 1)))
+
+    def _known(self, p: Point) -> bool:
+        """Whether the gradient is small, and so is its sampling error, as where all samples have their minimum."""
+        enough = SAMPLED.small * self.differences.gtol
+        return p.steepness <= enough and self._sampling_error(p) <= enough
+
     def _exhausted(self, p: Point) -> bool:
         """Whether the sampling error drowns both what a step is predicted to gain, and the gradient."""
         D, model = self._group_gradients(p), self.descent.model
@@ -141,6 +159,43 @@ class _SampledRun(_Run):
         noise = -share * sum(float(row @ model.newton(row)) for row in D)
         return 2 * model.gain(p.g) < SAMPLED.decrement * noise
 
+    def _spent(self, p: Point) -> bool:
+        """Whether the batch has told what it can; or as much was spent on a corrected one as the next whole gradient
+        costs, or two steps."""
+        if self.stage is Stage.BATCH:
+            return self._exhausted(p)
+        points = max(self.whole_size, SAMPLED.steps * self.batch.size)
+        return self.root.ledger.queries - self.mark > points * (self.differences.d + 1)
+
+    # The model
+
+    def _fitted(self, p: Point, *, leaving: bool = False) -> bool:
+        """Fit the model to second differences on a part of the batch, if as much was spent on steps since that was last
+        done and these contracted little.
+
+        Queries: (d*(d + 3)/2 + 1) a sample
+        """
+        d, spent = self.differences.d, self.root.ledger.queries - self.fitted
+        few, many = (one * d for one in SAMPLED.hessian)
+        allowed = SAMPLED.hessian_price * self.whole_size * (d + 1) if self.whole_size < math.inf else self._left() / 8
+        size = int(min(self.batch.size, many, allowed / second_price(d)))
+        price = size * second_price(d)
+        news = self.descent.steps > 0 or self.fitted == 0
+        cheap = leaving and news and price <= SAMPLED.cheap / SAMPLED.hessian_price * allowed
+        if size < min(few, self.batch.size) or d > LIMITED_MEMORY.large or not (cheap or spent >= price):
+            return False
+        if not cheap and p.steepness < SAMPLED.contracted * self.fitted_at:
+            self.fitted_at = p.steepness
+            return False
+        each = max(1, size // len(self.batch.groups))
+        groups = [Batch(group.ids[:each]) for group in self.batch.groups]
+        h = self.differences.second_steps(p)
+        seen = second_order(self.root.tagged("descent"), self.differences.array(p.y), h, groups)
+        self.descent.model = Model(DenseMatrix(seen.matrices.mean(axis=0)))
+        self.fitted, self.fitted_at, self.descent.steps = self.root.ledger.queries, p.steepness, 0
+        self.descent.region.at_least(TRUST_REGION.after_failure)
+        return True
+
     # Phases
 
     def select(self, p: Point, *, stuck: bool = False, probed: bool = False, moved: Move | None = None) -> State:
@@ -150,7 +205,13 @@ class _SampledRun(_Run):
             if few and self.stage is Stage.BATCH and not probed and self._worth_a_probe(p):
                 return State(Phase.PROBE, p, stuck=stuck, moved=moved)
             small = p.steepness <= max(self.target, SAMPLED.small * self.differences.gtol)
-            if stuck or small or (self.stage is Stage.BATCH and self._exhausted(p)):
+            leaving = stuck or small or self._spent(p)
+            if self._fitted(p, leaving=leaving and self.stage is Stage.BATCH):
+                low, v = self.descent.model.lowest()
+                if p.steepness <= self.differences.gtol and low <= -self.differences.curvtol / 2:
+                    return State(Phase.ESCAPE, self._on_the_batch(p), v, moved=moved)
+                leaving = stuck or small or self._spent(p)
+            if leaving:
                 return State(Phase.CERTIFY, p, stuck=stuck, moved=moved)
             if self.descent.stagnates(p):
                 return State(Phase.CERTIFY, p, stuck=True, moved=moved)
@@ -169,7 +230,7 @@ class _SampledRun(_Run):
         if self.stage is Stage.CORRECTED:
             return self._measure_whole(p)
         wanted = SAMPLED.growth * self.batch.size
-        if wanted <= SAMPLED.share * self.whole_size:
+        if wanted <= SAMPLED.share * self.whole_size and not self._known(p):
             return self.select(self._grown(p, wanted))
         return self._measure_whole(p)
 
@@ -209,7 +270,7 @@ class _SampledRun(_Run):
             if row.f0 > self.anchor.f0 and norm2(g) > before.steepness:  # the batch misled
                 p, row, larger = before, self.anchor, SAMPLED.growth * self.batch.size
                 g, correction = row.row + (p.g - p.row), p.g - p.row
-            elif norm2(g) > SAMPLED.contraction * before.steepness:
+            elif norm2(g - p.g) > SAMPLED.mismatch * before.steepness:
                 larger = SAMPLED.doubled * self.batch.size
         if larger > self.whole_size / 2:
             return self._take_whole(p, row, g)
@@ -228,6 +289,7 @@ class _SampledRun(_Run):
         q = Point(p.y, value, g, p.h, g - (p.g - p.row), GradientKind.FORWARD)
         self.stage, self.anchor, self.anchored = Stage.CORRECTED, row, q
         self.target = max(SAMPLED.reduction * norm2(g), SAMPLED.small * self.differences.gtol)
+        self.mark = self.root.ledger.queries
         self.descent.region.at_least(min(1.0, SAMPLED.reach * norm2(g)))
         self.descent.steps = 0
         return q
@@ -241,9 +303,8 @@ class _SampledRun(_Run):
     # A stream
 
     def _stream(self, p: Point) -> State:
-        """A larger batch, as long as half of what may be spent pays for it and its gradient is not known well enough."""
-        D, d, gtol = self._group_gradients(p), self.differences.d, self.differences.gtol
-        error = math.sqrt(float(np.sum(D**2)) / (len(D) * (len(D) - 1)))
+        """A larger batch, as long as half of what may be spent pays for it, and its gradient is not known so well."""
+        d, gtol, error = self.differences.d, self.differences.gtol, self._sampling_error(p)
         known = error <= SAMPLED.known * gtol
         if known and p.steepness <= SAMPLED.enough * gtol:
             return self._ask(p, None)
