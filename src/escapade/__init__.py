@@ -7,7 +7,9 @@ from .ask_tell import AskTell as ask_tell
 from .certificate import Certificate
 from .certify import certify
 from .check import check_fun
+from .domain import rigid_motions
 from .interop import scipy_method
+from .least_squares import least_squares
 from .minimize import minimize
 from .multistart import Multistart, multistart
 from .oracle import Journal, Oracle
@@ -31,10 +33,12 @@ __all__ = [
     "check_fun",
     "curvature",
     "errors",
+    "least_squares",
     "methods",
     "minimize",
     "multistart",
     "problems",
+    "rigid_motions",
     "scipy_method",
     "stopping",
     "theory",

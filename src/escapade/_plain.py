@@ -69,7 +69,7 @@ def value_of(hint: Any, data: Any) -> Any:
     if dataclasses.is_dataclass(kind):
         return _instance(kind, data)
     if kind is dict:
-        return {key: value_of(within[1], item) for key, item in data.items()}
+        return {within[0](key): value_of(within[1], item) for key, item in data.items()}
     if kind is list:
         return [value_of(within[0], item) for item in data]
     if kind is tuple:

@@ -30,6 +30,8 @@ class Iterate:
     move: Move = Move.DESCENT
     fun: float | None = None
     grad_norm: float | None = None
+    arrived: bool = False
+    """No new iterate: the method is about to certify this one."""
 
     def in_units(self, value: float) -> Iterate:
         """The same of `value` times the function."""

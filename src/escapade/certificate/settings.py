@@ -29,6 +29,11 @@ class RuleSettings:
         0.9, "of the failure probability", "for tests on samples; the rest for the whole sum, where these fail",
         "a tenth widens an interval by 1% to 2%",
     )
+    clearly: float = number(
+        100.0, "factor", "a gradient so much smaller than \"minimum\" needs will do whatever third derivatives are",
+        "those of a few random directions are a tenth of the largest at least, mostly",
+    )
+    third_step: float = number(2.0**-6, "lengths", "third differences along the softest direction", "eps^(1/9)")
     room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
                          "measured again, noise and the errors it makes are others by a fifth")
     evaluations: int = number(

@@ -206,6 +206,23 @@ class BatchedSettings:
 
 
 @dataclass(frozen=True)
+class BoxSettings:
+    """The trust region in a box."""
+
+    strong: float = number(0.3, "of the largest slope", "a variable on a bound with more is strongly active",
+                           "a study of 60 bounded problems, not repeated here")
+    predicted: int = number(3, "steps", "in a row for which its slope may be the model's", "the same study")
+    changes: int = number(3, "per variable", "changes of the active set in one subproblem, at most", LIMIT)
+    left: float = number(1e-4, "of the squared radius", "a step this near to the region's edge is not continued",
+                         "5e-5 of the radius")
+    shorter: tuple[float, ...] = number(
+        (0.8125, 0.6875, 0.40625, 0.125), "of a step", "the second step of a parabola, where a value is missing",
+        "not half, where the first step may be, and of few digits",
+    )
+    escapes: int = number(50, "saddles", "that a run in a box leaves", LIMIT)
+
+
+@dataclass(frozen=True)
 class PreconditionerSettings:
     """Whether the model of the run may precondition its certificate."""
 
@@ -218,6 +235,7 @@ METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettin
 LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSettings(), TrustRegionSettings()
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
+BOX = BoxSettings()
 
 
 @dataclass(frozen=True)
@@ -233,7 +251,8 @@ class SampledSettings:
     share: float = number(1 / 3, "of a finite sum", "no batch is larger", "three times as large it would be the sum")
     decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less", "DESIGN, 6")
     probed: int = number(64, "samples a variable", "no larger batch is probed: a certificate sees as much", CHOSEN)
-    hessian: tuple[int, int] = number((4, 16), "samples a variable", "of the Hessian that a model starts anew from", "with 16 its relative error is about 1/4")
+    hessian: tuple[int, int] = number((4, 16), "samples a variable", "of the Hessian that a model starts anew from",
+                                      "with 16 its relative error is about 1/4")
     hessian_price: float = number(0.5, "gradients of the whole sum", "it may cost so much", CHOSEN)
     cheap: float = number(0.1, "gradients of the whole sum", "for so little it is measured before a batch is left",
                           WITHOUT + "sensing at n = 10,000 costs 13 instead of 3")
@@ -242,7 +261,7 @@ class SampledSettings:
     enough: float = number(0.8, "of gtol", "a whole gradient with which the certificate is asked for",
                            "differences are exact to much less than a fifth")
     reduction: float = number(0.05, "of the whole gradient", "what a corrected batch leaves of it", CHOSEN)
-    mismatch: float = number(0.3, "of the last whole gradient", "if the batch's is so far from it the batch grows", CHOSEN)
+    mismatch: float = number(0.3, "of the last whole gradient", "if the batch's is so far off the batch grows", CHOSEN)
     steps: float = number(2.2, "steps", "on a corrected batch, at least, before the whole gradient is measured again",
                           "one to use it, one to refine")
     reach: float = number(10.0, "times the gradient", "a corrected step may go so far, at least", CHOSEN)
