@@ -38,7 +38,6 @@ from . import rules
 from .certificate import Trusted
 
 Source = Literal["sampled", "whole"]
-UNKNOWN = Interval(0.0, math.inf)
 NOT_SMALL = "the gradient alone decides"
 FINDER = "groups"
 
@@ -115,7 +114,7 @@ class SampledCertifier:
         except BudgetExhausted as stop:
             search = str(stop)
         if isinstance(search, str):
-            return Shown(UNKNOWN, rules.undecided(search), math.nan, {}, row=row, began=books)
+            return Shown(Interval(0.0, math.inf), rules.undecided(search), math.nan, {}, row=row, began=books)
         try:
             return search.run()
         except BudgetExhausted as stop:
@@ -159,7 +158,7 @@ def second_price(d: int) -> float:
 
 def dense_price(d: int) -> float:
     """Queries a sample for the certificate of a whole sum by all second differences."""
-    return second_price(d) + 3 * d + 92
+    return GROUPS.dense * second_price(d)
 
 
 @dataclass
@@ -177,7 +176,7 @@ class _Search:
     local: LocalModel
     look: _Look
     row: WholeRow | None
-    gradient: Interval = UNKNOWN
+    gradient: Interval = field(default=Interval(0.0, math.inf))
     bound: EigenvalueBound | None = None
     curvature: Interval = ANYWHERE
     needed: float = 0.0
@@ -235,7 +234,7 @@ class _Search:
     def _forward(self) -> Vector:
         """Steps of forward differences that are corrected by the diagonal."""
         error = np.abs(self.look.diagonal) + self._diagonal_error() + self.task.curvtol
-        return np.minimum(np.sqrt(40 * self.level / error), self.steps)
+        return np.minimum(np.sqrt(GROUPS.forward * self.level / error), self.steps)
 
     def _diagonal_error(self) -> Vector:
         """A bound on the error of each entry of the diagonal of the Hessian."""

@@ -91,7 +91,7 @@ def least_by_inequality(hessians: Matrix, critical_value: float) -> float:
     c, top = critical_value / math.sqrt(G * (G - 1)), math.sqrt(float(np.linalg.eigvalsh(squares)[-1]))
     if top == 0.0:
         return float(np.linalg.eigvalsh(mean)[0])
-    taus = top * np.geomspace(1e-3, 1.0, GROUP_SEARCH.taus)
+    taus = top * np.geomspace(GROUP_SEARCH.least_tau, 1.0, GROUP_SEARCH.taus)
     eye = np.eye(len(mean))
     shifted = np.stack([mean - c / 2 * (squares / tau + tau * eye) for tau in taus])
     return float(np.linalg.eigvalsh(shifted)[:, 0].max())

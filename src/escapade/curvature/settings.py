@@ -179,6 +179,7 @@ class GroupSearchSettings:
     kept: int = number(16, "directions", "that go on", HELD)
     still: float = number(1e-4, "of the distance from the threshold", "a sweep that gains less ends the search",
                           "a ten-thousandth of a margin decides nothing")
+    least_tau: float = number(1e-3, "of the largest", "the least tau of the inequality", "c / 2 is not felt there")
     taus: int = number(25, "values", "of tau, over three orders of magnitude", "each within 15% of the best")
     forms: tuple[int, int] = number((6, 80), "forms", "the fewest and the most", "fewer ask for a better estimate than "
                                     "samples give; more cost more than all second differences of 12 variables")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtrit
 
-from .._array import Array, Matrix, Vector, like
+from .._array import Array, Matrix, Vector, epsilon, like
 from ..errors import MissingCapability
 from ..oracle import Batch, Oracle, axes, central, pairs, point
 from .settings import GROUPS
@@ -138,7 +138,7 @@ def critical(groups: Matrix, failure: float) -> Vector:
     away = groups - groups.mean(axis=0)
     spread = np.sqrt(np.mean(away**2, axis=0))
     skew = np.minimum(np.mean(away**3, axis=0) / (spread**3 + 1e-300), 0.0) / math.sqrt(G)
-    h = np.minimum(skew / 3, -1e-9)
+    h = np.minimum(skew / 3, -epsilon(groups) ** 0.5)
     corrected = (np.cbrt(1 + 3 * h * (t - skew / 6)) - 1) / h
     quantile: Vector = np.maximum(t, corrected)
     return quantile

@@ -452,6 +452,9 @@ class GroupSettings:
                       "a sampled Hessian costs d/2 gradients of 1,000 samples")
     price: float = number(12.0, "gradients of the whole sum", "what its certificate is expected to cost at most",
                           "8 to 20; benchmarks/price.py")
+    dense: float = number(1.6, "times", "what a certificate by all second differences costs, of these", "3 d + 92 more")
+    forward: float = number(40.0, "errors of values", "over the error of the diagonal: the square of a forward step",
+                            "4 balances both; the diagonal is known better than its bound")
     looks: int = number(12, "looks", "at most", LIMIT)
     allowance: int = number(
         50_000, "samples for each of d + 1 points", "that a stream may take where no budget is given",

@@ -309,8 +309,8 @@ class _SampledRun(_Run):
         if known and p.steepness <= SAMPLED.enough * gtol:
             return self._ask(p, None)
         size = self.batch.size
-        times = SAMPLED.growth if known else min(SAMPLED.growth, 1.1 * (error / (SAMPLED.known * gtol)) ** 2)
-        wanted = int(size * max(SAMPLED.doubled if known else 1.5, times))
+        times = SAMPLED.growth if known else min(SAMPLED.growth, GROUPS.aim * (error / (SAMPLED.known * gtol)) ** 2)
+        wanted = int(size * max(SAMPLED.doubled if known else GROUPS.growth[0], times))
         price = (wanted - size) * (d + 1) + 2 * wanted * (d + 3)
         if price > self._left() / 2:
             return self._ask(p, None)
