@@ -5,10 +5,10 @@
     python benchmarks/samples.py streams
     python benchmarks/samples.py truth [--failure .05] [--draws 2000] [--kinds gaussian ...]
 
-Queries are in N = n (d + 1), one forward gradient of the whole sum. `table`: medians over seeds, from the saddle at 0 and
-from random starts. `cells`: each run beside whole-sum `auto` from the same start, and what exact derivatives say of its
-certificate. `truth`: x is fitted on 1,000 samples; then the sum is given a Hessian whose smallest eigenvalue there is 2%
-beyond the tolerance, and certified: every certificate that holds is false.
+Queries are in N = n (d + 1), one forward gradient of the whole sum. `table`: medians over seeds, from the saddle at 0
+and from random starts. `cells`: each run beside whole-sum `auto` from the same start, and what exact derivatives say of
+its certificate. `truth`: x is fitted on 1,000 samples; then the sum is given a Hessian whose smallest eigenvalue there
+is 2% beyond the tolerance, and certified: every certificate that holds is false.
 """
 
 from __future__ import annotations
@@ -171,7 +171,8 @@ def streams(args: argparse.Namespace) -> None:
             )
             g = np.linalg.norm(p.gradient(np.asarray(one.x)))
             low = np.linalg.eigvalsh(p.hessian(np.asarray(one.x)))[0]
-            print(f"gtol {gtol}: {one.nfev:.2g} samples, {one.stop.name}, |g| = {g:.2g}, lambda = {low:.2g}", flush=True)
+            told = f"{one.stop.name}, |g| = {g:.2g}, lambda = {low:.2g}"
+            print(f"gtol {gtol}: {one.nfev:.2g} samples, {told}", flush=True)
 
 
 DRAWS: dict[str, Callable[[Any, Any], Any]] = {
