@@ -122,11 +122,8 @@ def certify(
     if rho is not None:
         require_positive("rho", rho)
     rho_of = Loss(loss, f_scale) if residuals else None
-    if residuals and (jac is not None or samples is not None or not geometry.plain):
-        raise InvalidSetting(
-            "residuals=True is for functions of x alone, anywhere, by differences: leave bounds, constraints, "
-            "invariances, jac and samples out"
-        )
+    if residuals and (jac is not None or samples is not None):
+        raise InvalidSetting("residuals=True is for functions of x alone, by differences: leave jac and samples out")
     f = Oracle.of(
         fun,
         args=args,
@@ -157,7 +154,8 @@ def certify(
     with closing(f):
         if rho_of is not None:
             known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
-            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
+            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise, "geometry": geometry}
+            f.within(geometry.domain)
             certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)

@@ -489,8 +489,7 @@ class Oracle:
     def _evaluate_inside(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for points that may lie outside the domain: those are missing, and are not asked for."""
         domain, rows = self._engine.domain, max(1, BLOCK_BYTES // (8 * stencil.d))
-        values: NDArray[np.float64] = np.full(stencil.size, np.nan)
-        why = ""
+        values, why = self._engine.kind.missing(stencil.size), ""
         for start in range(0, stencil.size, rows):
             stop = min(start + rows, stencil.size)
             block = domain.snapped(stencil.rows(start, stop))
@@ -498,7 +497,10 @@ class Oracle:
             if len(inside) < stop - start:
                 block, why = namespace(block).take(block, to_device(inside, block), axis=0), why or OUTSIDE
             if len(inside):
-                values[start + inside], lost = self._evaluate_all(points(block), keep_best=keep_best)
+                seen, lost = self._evaluate_all(points(block), keep_best=keep_best)
+                if seen.shape[1:] != values.shape[1:]:  # the length of residuals is known only now
+                    values = self._engine.kind.missing(stencil.size)
+                values[start + inside] = seen
                 why = why or lost
         return values, why
 
