@@ -25,6 +25,7 @@ from .oracle import Failures, Oracle, Policy, jac_of
 from .tolerances import as_scale, require_positive
 from .validation import (
     CONSTRAINED,
+    check_certificate_maxfev,
     check_evidence,
     check_geometry,
     check_resolution,
@@ -51,6 +52,7 @@ def certify(
     samples: int | Literal["stream"] | None = None,
     evidence: Literal["sampled", "whole"] = "sampled",
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     workers: Any = None,
     timeout: float | None = None,
     on_error: Policy = "raise",
@@ -89,6 +91,11 @@ def certify(
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     resolution : float, optional
         The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
+    maxfev : int, optional
+        A hard budget of queries.
+    certificate_maxfev : int, optional
+        What deciding may cost, the ladder of lengths apart. None: 1.2 times rows and all second differences, and at
+        most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
     evidence : "sampled" or "whole"
@@ -119,6 +126,7 @@ def certify(
     check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     if rho is not None:
         require_positive("rho", rho)
     rho_of = Loss(loss, f_scale) if residuals else None
@@ -149,6 +157,7 @@ def certify(
         resolution=resolution,
         finder=finder,
         evidence=check_evidence(evidence, samples),
+        maxfev=certificate_maxfev,
     )
     relative = gtol is None and curvtol is None
     with closing(f):

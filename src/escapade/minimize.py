@@ -23,6 +23,7 @@ from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
 from .validation import (
     CONSTRAINED,
+    check_certificate_maxfev,
     check_evidence,
     check_geometry,
     check_prefer,
@@ -44,6 +45,7 @@ def minimize(
     curvtol: float | None = None,
     failure: float = 1e-3,
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     maxiter: int | None = None,
     maxtime: float | None = None,
     noise: float | str | None = None,
@@ -101,6 +103,9 @@ def minimize(
         of a finite sum rests on: "sampled" or "whole". See docs/samples.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
+    certificate_maxfev : int, optional
+        What a certificate may cost. None: twice what `certify` allows, or as much as the run has cost so far if that is
+        more. See docs/cost.md.
     prefer : "queries" or "rounds"
         What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
     callback : callable, optional
@@ -155,6 +160,7 @@ def minimize(
     x = given if geometry.plain else geometry.start(given)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     omits = method == "auto" or isinstance(method, Auto | SampledAuto)
@@ -186,15 +192,15 @@ def minimize(
     if whole:
         f = f.summed()
     share = budget.of_method(failure, sampled=samples is not None and method != "auto")
-    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer, evidence=check_evidence(evidence, samples))
+    goal = Goal(
+        *(asked.gtol, asked.curvtol, share, noise),
+        prefer=prefer,
+        evidence=check_evidence(evidence, samples),
+        certificate_maxfev=certificate_maxfev,
+    )
     certifier = Certifier(
-        gtol=goal.gtol,
-        curvtol=goal.curvtol,
-        failure=failure,
-        noise=noise,
-        resolution=resolution,
-        gradients=omits,
-        evidence=evidence,
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
+        maxfev=certificate_maxfev, evidence=evidence,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -203,6 +209,7 @@ def minimize(
         settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         settings |= {} if resolution is None else {"resolution": resolution}
         settings |= {} if evidence == "sampled" else {"evidence": evidence}
+        settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},

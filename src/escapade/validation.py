@@ -27,6 +27,12 @@ def check_resolution(resolution: float | None) -> None:
     require_positive("resolution", resolution)
 
 
+def check_certificate_maxfev(most: float | None) -> None:
+    """Refuse what is no number of queries."""
+    if most is not None and not (isinstance(most, int) and not isinstance(most, bool) and most > 0):
+        raise InvalidSetting(f"certificate_maxfev={most!r} must be a positive int: leave it out for the usual cap")
+
+
 def check_prefer(prefer: str, method: Any) -> None:
     """What is preferred must be one of two, and only "auto" asks."""
     if prefer not in ("queries", "rounds"):

@@ -24,6 +24,7 @@ SAYS = {
     "auto.md": "success     True",
     "bounds.md": "strongly active",
     "scale.md": "no gradient below",
+    "cost.md": "lets the search go on",
     "methods.md": "",
     "samples.md": "",
     "least_squares.md": "known to",

@@ -99,6 +99,8 @@ class Certificate:
     """The amplitude of structure of f below `lengths`; 0 if none was seen."""
     attainable: tuple[float, float] | None = None
     """For an undecided verdict, the gtol and the curvtol that could be shown there."""
+    price: int | None = None
+    """For an undecided verdict that more queries may decide: the `certificate_maxfev` that allows them."""
     trusted: dict[str, Trusted] = field(default_factory=dict)
     """What values alone cannot show and the certificate is conditional on."""
     nfev: int = 0

@@ -248,10 +248,10 @@ def test_nothing_is_taken_again_where_nothing_is_missing(d):
 
 @pytest.mark.parametrize(("order", "place"), [(1, 0), (2, 1), (4, 2)])
 def test_some_second_differences(order, place):
-    local, some = look(4), estimates._some_second_differences
-    i, j = np.array([0, 1]), np.array([1, 1])
-    taken = cost(local.f, lambda: some(local.stencil, i, j, order, 1.0))
-    assert taken == len(i) * promised(some, place)
+    local, some = look(4), estimates.some_second_differences
+    rows = np.diag(local.steps)
+    taken = cost(local.f, lambda: some(local.stencil, rows[[0, 1]], rows[[1, 1]], order, 1.0))
+    assert taken == 2 * promised(some, place)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -765,7 +765,7 @@ TESTED = {
     CoordinateStencil.take_rows,
     CoordinateStencil.complete,
     CoordinateStencil.retaken,
-    estimates._some_second_differences,
+    estimates.some_second_differences,
     CoordinateStencil.pairs,
     CoordinateStencil.with_cut_steps,
     CoordinateStencil.values,

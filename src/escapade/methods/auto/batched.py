@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._array import Vector, to_numpy
 from ...curvature import Evidence
-from ...curvature.settings import CHOICE
+from ...curvature.settings import PRICE
 from ...derivatives.settings import STEPS
 from ...errors import MissingValue, NonFiniteValue
 from ...oracle import Stencil, central, pairs, point, points
@@ -138,7 +138,7 @@ class BatchedNewton:
         x, h = differences.array(p.y), differences.second_steps(p)
         stencil = point(x) + central(x, differences.array(h))
         price = more + stencil.size + d * (d - 1) // 2
-        dense = d <= CHOICE.large and price <= differences.f.remaining
+        dense = d <= PRICE.large and price <= differences.f.remaining
         if dense:
             stencil = stencil + pairs(x, differences.array(h), 1.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2
 from ...certificate import rules
-from ...curvature import Cheapest, Finding
+from ...curvature import Cheapest, Finding, price
 from ...curvature.finding import nothing_known
 from ...curvature.lanczos import diagonal_preconditioner
 from ...curvature.settings import LANCZOS
@@ -36,6 +36,8 @@ class CertificateSearch:
     failure: float
     noise: float | str | None
     rng: np.random.Generator
+    maxfev: float | None = None
+    """What a certificate may cost; None: `price.cap_of_run`."""
     attempts: int = 0
     asked: Tolerances = field(init=False)
     """Those that the run began with."""
@@ -66,13 +68,14 @@ class CertificateSearch:
         """
         self.attempts += 1
         delta = self.differences.curvtol
-        finder = Cheapest(delta=delta, failure=budget.of_certificate(self.failure, self.attempts), noise=self.noise)
+        failure = budget.of_certificate(self.failure, self.attempts)
+        most = price.cap_of_run(local.d, local.f.ledger.queries) if self.maxfev is None else self.maxfev
+        finder = Cheapest(delta=delta, failure=failure, noise=self.noise, certificate_maxfev=most)
         if why := nothing_known(local):
             return finder.undecided(why), ()
         rho = rules.estimated_rho([local.third_derivative])
-        finder = Cheapest(
-            delta=delta,
-            failure=finder.failure,
+        finder = replace(
+            finder,
             preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
             lowest=model.lowest()[0] if trusted else None,
             soft=model.spectrum[1],

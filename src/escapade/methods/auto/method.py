@@ -65,6 +65,9 @@ class Auto:
     """None (rounding), "auto", or the standard deviation of the error of f."""
     prefer: Literal["queries", "rounds"] = "queries"
     """What to save: queries, one after the other, or rounds, with as many queries at once as may help."""
+    certificate_maxfev: float | None = None
+    """What a certificate may cost, the ladder of lengths apart; None: twice what `certify` allows, or as much as the
+    run has cost so far if that is more."""
 
     certifier: Certifier | None = None
     """The driver's, for problems with bounds."""
@@ -77,7 +80,7 @@ class Auto:
         if not f.domain.unbounded:
             return (yield from self._in_box(f, x, rng))
         differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
-        certificates = CertificateSearch(differences, self.failure, self.noise, rng)
+        certificates = CertificateSearch(differences, self.failure, self.noise, rng, self.certificate_maxfev)
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
         least = -METHOD.unbounded * (1 + abs(p.f))
         if self.prefer == "rounds":
