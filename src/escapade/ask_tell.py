@@ -56,6 +56,8 @@ class AskTell:
         for name in OURS:
             if name in options:
                 raise InvalidSetting(f"{name}= is about calling a function; ask_tell is told its values")
+        if options.get("jac") is True:
+            raise InvalidSetting("jac=True is about calling a function; ask_tell is told its values: pass jac(x)")
         self._x0 = to_numpy(as_point(x0)).copy()
         rng = options.pop("rng", None)
         generator = None if rng is None and options.get("journal") is not None else as_generator(rng)

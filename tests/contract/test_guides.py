@@ -23,6 +23,7 @@ SAYS = {
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
     "bounds.md": "strongly active",
+    "gradients.md": "no certificate was asked for",
     "scale.md": "no gradient below",
     "cost.md": "lets the search go on",
     "methods.md": "",

@@ -175,6 +175,15 @@ def test_a_run_cut_by_time_or_by_its_callback_has_a_value():
             assert np.isfinite(result.fun)
 
 
+def test_no_certificate_is_paid_for_where_none_is_asked_for():
+    fun = saddle(20_000)
+    result = escapade.minimize(fun, np.full(D, 0.7), samples=20_000, rng=0, certificate="none", **SOLVED)
+    assert not result.success
+    assert result.certificate is None
+    assert abs(result.x[0]) == pytest.approx(1.0, abs=5e-3)
+    assert np.isfinite(result.fun)
+
+
 def noisy_double_well(X, ids):
     """x_0^4 / 4 - x_0^2 / 2 + x_1^2 / 2 and a slope of unit variance, a function of the id alone."""
     u = np.asarray(ids).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
