@@ -30,6 +30,8 @@ SAYS = {
     "samples.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
+    "start.md": "verdict     saddle",
+    "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
 }
 
