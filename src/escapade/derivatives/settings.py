@@ -125,6 +125,8 @@ class FeasibleSettings:
         27.0, "errors / h^2", "in the second derivative of a polynomial through x and four points on one side",
         "(35 + 104 + 114 + 56 + 11) / 12",
     )
+    slope_share: float = number(0.1, "of the slope", "a slope that two values show within this needs no more",
+                                "f'' h / 2 is less for curvatures up to 400 slopes")
     longest: float = number(0.125, "unit", "no step is longer", "four of them stay within half a unit")
     noise: float = number(0.05, "of curvtol", "noise in second differences is kept below this by longer steps",
                           "a twentieth disturbs no verdict")
@@ -140,6 +142,8 @@ class FeasibleSettings:
     reach: float = number(0.1, "unit", "the longest of them", "that of the ladder")
     plateau: float = number(1.3, "powers of the ratio", "what is missed falls by less only where f is not smooth",
                             "between a kink, 1, and a smooth function, 2 or 3")
+    level: float = number(0.3, "powers of the ratio", "where f exceeds its slope by what falls by less it is rough",
+                          "between a jump or a ripple, 0, and the root of a distance, 1/2")
     clear: float = number(30.0, "floors", "what is missed is structure of f only above this", STUDY)
     faces: int = number(8, "variables", "that many weakly active variables have their faces enumerated, 2^8 of them",
                         LIMIT)
