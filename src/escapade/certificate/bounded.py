@@ -119,8 +119,8 @@ class Box:
 def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
     """The certificate of a point of a box; a budget that runs out leaves what was shown until then.
 
-    Queries: 10 + 2*s + 24 for s variables on bounds, all strongly active; and those of a certificate in the other
-    variables, or 4*k + k*(k - 1) + 3*k + 24 for k of these where bounds are near
+    Queries: 10 + 2*s + 33 for s variables on bounds, all strongly active; and those of a certificate in the other
+    variables, or 4*k + k*(k - 1) + 3*k + 33 for k of these where bounds are near
     """
     try:
         box = _look(certifier, f, x, rng)

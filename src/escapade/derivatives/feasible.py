@@ -282,7 +282,7 @@ def misfit(
     structure of its own there. Without H what f falls short of the slope falls by 4^2, and what it exceeds it by may do
     so by less, as the root of a distance does.
 
-    Queries: 24
+    Queries: 33
     """
     d, levels = len(around.y), FEASIBLE.levels
     part = 4.0 ** -np.arange(levels)

@@ -138,7 +138,7 @@ class FeasibleSettings:
         "two steps of second differences of all kinds fit",
     )
     ways: int = number(3, "ways", "random ways along which f is compared with its polynomial", "those of the ladder")
-    levels: int = number(8, "lengths", "on each of them, each a fourth of the one before", "from 0.1 to 6e-6")
+    levels: int = number(11, "lengths", "on each of them, each a fourth of the one before", "from 0.1 to 1e-7")
     reach: float = number(0.1, "unit", "the longest of them", "that of the ladder")
     plateau: float = number(1.3, "powers of the ratio", "what is missed falls by less only where f is not smooth",
                             "between a kink, 1, and a smooth function, 2 or 3")
