@@ -29,6 +29,8 @@ SAYS = {
     "methods.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
+    "start.md": "verdict     saddle",
+    "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
 }
 
