@@ -367,6 +367,15 @@ class ResidualSettings:
         30.0, "factor", "what falls by more from one length to the next is no noise: smooth residuals do by 4^5",
         "between 1 and 1024, nearer to 1",
     )
+    close: float = number(1e-9, "lengths", "values so close show noise, and no structure",
+                          "rounding of x is 1e-7 of it")
+    smooth: float = number(0.125, "of what is left", "less than this between close values, and it is structure",
+                           "noise is as large there")
+    reference: float = number(2e-3, "lengths", "where curvature along the line is compared with that on shorter ones",
+                              "half the length of forms")
+    agree: tuple[float, float] = number(
+        (0.25, 0.05), "of curvtol, relative", "how much it may differ", "a quarter of what is asked"
+    )
     unlucky: float = number(
         0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
     )
