@@ -59,12 +59,14 @@ class Run:
         ending, certificate = self._with_final_point(self._iterate(name)), None
         if not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
-                certificate = self._certify(ending)
+                certificate = self._unseen(ending) if ending.final else self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
                 ending = self._ended(error)
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
+        if ending.value is not None:
+            result.update(fun=self.problem.value * ending.value.value, fun_error=self.problem.value * ending.value.error)
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
         if self.progress:
@@ -160,6 +162,13 @@ class Run:
         step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
         if self.progress:
             sys.stderr.write(f"\r{name}  {step}\x1b[K")
+
+    def _unseen(self, ending: Ending) -> Certificate:
+        """The certificate of a point around which nothing is asked for."""
+        finding = ending.evidence.finding
+        found = self.certifier.unseen(self.y, "" if finding is None else finding.reason)
+        fun = math.nan if ending.value is None else ending.value.value
+        return replace(self.problem.certificate(replace(found, fun=fun), self.x), failure=self.failure)
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .curvature import Evidence, Finding
+from .interval import Estimate
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted, UnboundedBelow
 from .tolerances import require_positive
 from .trace import Step, Trace
@@ -71,6 +72,10 @@ class Ending:
 
     stop: Stop
     evidence: Evidence = field(default_factory=Evidence)
+    value: Estimate[float] | None = None
+    """Of a function with noise: the mean of fresh values at the last iterate, and its standard error."""
+    final: bool = False
+    """Whether nothing more is to be asked of f: noise hides what a certificate would look for."""
 
     @classmethod
     def of(cls, finding: Finding, evidence: Evidence | None = None) -> Ending:

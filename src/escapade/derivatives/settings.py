@@ -80,6 +80,8 @@ class NoiseSettings:
     )
     told: int = number(4, "differences", "multiples of the least one that tell that values have a unit", HELD)
     places: int = number(12, "digits", "values may have been printed with up to this number", "15 are a float64's own")
+    few: int = number(10, "digits", "after the first, with which values of a few digits may have been printed",
+                      "five digits less than a float64 has: three values are such by chance once in 1e15 times")
     close: tuple[float, float] = number(
         (1e-3, 1 / 32), "of the spacing",
         "values this much closer show the same noise, not the same structure; the second where the first are all alike",
@@ -95,6 +97,25 @@ class NoiseSettings:
     )
     multiples: float = number(1e4, "units", "values of more tell no unit", HELD)
     whole: float = number(0.01, "units", "how near to whole numbers these multiples are", HELD)
+
+
+@dataclass(frozen=True)
+class ValueSettings:
+    """What kind of values f gives."""
+
+    points: int = number(7, "values", "in a row, f(x) first", "three fourth differences")
+    least: int = number(5, "values", "fewer in a row tell nothing", "one fourth difference")
+    spacing: float = number(1e-6, "of x", "their distance: third differences of a smooth f are 1e-18 of its scale",
+                            "below rounding, for scales down to a thousandth of x")
+    clear: float = number(1e-10, "of |f|", "third and fourth differences that are larger show noise",
+                          "half a million rounding errors; benchmarks/values.py alarms")
+    alike: float = number(0.4, "of neighbours", "that agree to the bit: f moves in steps, or is flat here", "half")
+    further: tuple[float, ...] = number((1e-5, 1e-4, 1e-3, 1e-2, 3e-2), "of x", "where a flat f is looked at again",
+                                        "powers of ten, up to where a user looks")
+    told: int = number(3, "values", "of few digits are told from chance", "1e-5 each")
+    visible: float = number(100.0, "rounding errors", "a slope between two such values that would be seen", "1e-2")
+    powers: tuple[int, ...] = number((-1, -2, -3, -4, -5, -6), "powers of ten", "a mesh may have for its pitch",
+                                     "what people round to")
 
 
 @dataclass(frozen=True)
@@ -281,6 +302,7 @@ UNITS = UnitSettings()
 LADDER = LadderSettings()
 JUMPS = JumpSettings()
 NOISE = NoiseSettings()
+VALUES = ValueSettings()
 GRADIENT = GradientSettings()
 CONSISTENCY = ConsistencySettings()
 PRODUCTS = ProductSettings()

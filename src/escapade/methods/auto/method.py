@@ -10,7 +10,7 @@ sends it back. `_Run.select` chooses between DESCEND, PROBE, REFINE and CERTIFY.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import ClassVar, Literal
@@ -21,6 +21,8 @@ from ..._array import Array, Vector, norm2, to_numpy
 from ...certificate import rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
+from ...derivatives.values import EXACT, ValueReport, fresh, look
+from ...errors import BudgetExhausted
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...tolerances import Tolerances
@@ -34,11 +36,12 @@ from .differences import Differences
 from .limited_memory import diagonal_model
 from .line_search import Line, leave
 from .model import Model
+from .noisy import Search
 from .point import GradientKind, Point
 from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
-from .settings import METHOD, MODEL, PROBE, TRUST_REGION
+from .settings import METHOD, MODEL, NOISY, PROBE, TRUST_REGION
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -75,7 +78,8 @@ class Auto:
         if self.prefer == "rounds":
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
-        return (yield from _Run(differences, rng, descent, certificates, least, p.f).run(p))
+        report = EXACT if self.noise is not None else look(f, x, p.f, rng)
+        return (yield from _Run(differences, rng, descent, certificates, least, p.f, report).run(p))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
@@ -101,6 +105,8 @@ class Phase(Enum):
     """Try the coordinates, and correct the model's diagonal."""
     REFINE = auto()
     """Take Newton steps on differences of fourth order."""
+    NOISY = auto()
+    """Descend on regression models."""
     CERTIFY = auto()
     """Ask for the certificate, and end or go on."""
 
@@ -132,6 +138,11 @@ class _Run:
     """A function that falls below this has no bottom."""
     began: float
     """The value at the start."""
+    report: ValueReport = EXACT
+    """What is wrong with values."""
+    noisy_search: Search | None = None
+    path: Iterator[tuple[Vector, float]] | None = None
+    """The iterates of that search."""
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
@@ -158,9 +169,10 @@ class _Run:
             Phase.ESCAPE: self.escape,
             Phase.POLL: self.poll,
             Phase.REFINE: self.refine,
+            Phase.NOISY: self.noisy,
             Phase.CERTIFY: self.certify,
         }
-        state = State(Phase.START, p)
+        state = State(Phase.START if self.report.exact else Phase.NOISY, p)
         while True:
             state = phases[state.phase](state)
             if state.moved is not None:
@@ -230,6 +242,28 @@ class _Run:
         if line.unbounded:
             return State(Phase.ESCAPE, p, moved=Move.ESCAPE, ending=Ending(Stop.UNBOUNDED))
         return State(Phase.POLL, p, moved=Move.ESCAPE)
+
+    def noisy(self, state: State) -> State:
+        """The next point of a search on regression models; at its end, what fresh values say there."""
+        f = self.differences.f
+        if self.noisy_search is None or self.path is None:
+            f.reserve(NOISY.fresh)
+            self.noisy_search = Search.begin(self.differences, self.rng, self.report, state.p.y, state.p.f)
+            self.path = self.noisy_search.run()
+        spent = False
+        try:
+            y, value = next(self.path)
+            return State(Phase.NOISY, Point(y, value), moved=Move.DESCENT)
+        except StopIteration:
+            pass
+        except BudgetExhausted:
+            spent = True
+        f.reserve(-NOISY.fresh)
+        answer = self.noisy_search.answer(spent=spent)
+        value = fresh(f.tagged("check"), self.differences.array(answer.y), NOISY.fresh)
+        hidden = rules.undecided("noise")
+        ending = Ending(Stop.NOISE_LIMITED, Evidence(finding=hidden), value, final=True)
+        return State(Phase.NOISY, Point(answer.y, value.value), moved=Move.DESCENT, ending=ending)
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""

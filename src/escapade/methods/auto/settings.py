@@ -212,7 +212,76 @@ class PreconditionerSettings:
     factor: float = number(2.0, "factor", "by which the sum of the eigenvalues may be wrong", HELD)
 
 
+NEW = "a study on 43 problems of its own; kept by benchmarks/values.py --part tune"
+
+
+@dataclass(frozen=True)
+class RegressionSettings:
+    """Models of noisy values."""
+
+    power: float = number(0.35, "power", "the metric is |H|^-power: 0.5 would make all curvatures alike", NEW)
+    flattest: float = number(1e-4, "of the largest curvature", "smaller ones count as this in the metric", NEW)
+    level: float = number(10.0, "spreads", "the prior deviation of value and slope: hardly any prior", NEW)
+    width: float = number(1.0, "spreads", "that of the Hessian around the last one", NEW)
+    third: float = number(0.05, "spreads", "what a quadratic may miss at the edge of the region, before it is fitted", NEW)
+    first_third: float = number(0.1, "spreads", "the same of the first model", NEW)
+    least_third: float = number(1e-9, "of the largest", "and at least", "the square root of eps, about")
+    most: float = number(30.0, "spreads", "the largest Hessian that is believed, and third order", NEW)
+    other: float = number(3.0, "factor", "the parameters tried beside the last ones", "half a decade")
+    likelier: float = number(0.2, "log-likelihood", "less is no reason to change them", NEW)
+    jitter: float = number(1e-6, "spreads", "an error added to every value, for the sake of the factors", "sqrt(eps)")
+    lift: float = number(1e-12, "of the diagonal", "added where rounding leaves no Cholesky factor", "1e4 eps")
+    far: float = number(50.0, "radii", "beyond it a value is as wrong as there", "50^3: nothing is left of it")
+    points: float = number(2.5, "coefficients", "so many values are taken", NEW)
+    many: int = number(100, "values", "and so many at least", NEW)
+    largest: int = number(260, "values", "and so many at most", LIMIT)
+    near: float = number(6.0, "radii", "values further away are left out", NEW)
+    edge: float = number(1.001, "factor", "so that the n + 1 nearest always count", "rounding")
+    around: float = number(1.6, "radii", "values so near tell the spread", NEW)
+    hard: float = number(1e-12, "of |g|", "a component that is added in the hard case", "Moré and Sorensen")
+    halvings: int = number(60, "times", "the multiplier's interval is halved", "2^-60 is below rounding")
+
+
+@dataclass(frozen=True)
+class NoisySettings:
+    """Descent through noise."""
+
+    radius: float = number(0.1, "of max(|x|, 1)", "the first", NEW)
+    corners: tuple[float, ...] = number((1.0, -1.0, 0.7), "radii", "of the first simplex, where values are missing", NEW)
+    near: float = number(1.5, "radii", "the centre moves no further at once", NEW)
+    sure: float = number(0.5, "standard deviations", "of the promised gain that a step must exceed", NEW)
+    digits: float = number(1e-14, "of |f|", "a smaller gain is rounding", "a hundred eps")
+    good: float = number(0.6, "of the promised gain", "more widens the region", NEW)
+    poor: float = number(0.1, "of the promised gain", "less shrinks it", "Nocedal & Wright, Algorithm 4.1")
+    edge: float = number(0.9, "of the radius", "a longer step was cut short by the region", NEW)
+    inside: float = number(0.25, "of the radius", "after a shorter step the region is too large", NEW)
+    grow: float = number(2.0, "factor", "a good region is so much wider", "Nocedal & Wright, Algorithm 4.1")
+    widen: float = number(1.5, "factor", "a region in which noise hides f is so much wider", NEW)
+    signal: float = number(20.0, "noise levels", "the model must show to be taken on half the radius", NEW)
+    small: float = number(1e-5, "of the spread", "smaller noise hides nothing", NEW)
+    shorter: float = number(0.9, "of the step", "where its end has no value another is tried, so much shorter", NEW)
+    turned: float = number(0.05, "of the step", "and turned by this", NEW)
+    floor: float = number(1e-5, "of |x|", "the smallest radius", NEW)
+    exact_floor: float = number(1e-12, "of |x|", "the same where no noise was seen", "rounding of x")
+    least_size: float = number(0.01, "of x", "a point nearer to 0 counts as so large", NEW)
+    restarts: int = number(5, "times", "a search begins with a fresh radius, or looks further on a mesh", LIMIT)
+    records: int = number(12, "times", "noise is measured", LIMIT)
+    decades: float = number(0.7, "decades", "of change of f, after which it is measured again", NEW)
+    smallest: float = number(0.1, "of the smallest size", "noise in proportion to f ends there", NEW)
+    least: int = number(3, "values", "fewer tell no noise", "a second difference")
+    close: int = number(5, "values", "asked for to measure it", NEW)
+    spacing: float = number(1e-6, "of x", "their distance", "that of VALUES")
+    fresh: int = number(10, "values", "whose mean is the value of the answer", "a standard error of a third of the noise")
+    huge: float = number(1e100, "value", "a larger one is missing", "its square does not overflow")
+    cells: float = number(4.0, "cells", "of a mesh in the radius at least", NEW)
+    cell: float = number(0.49, "cells", "the answer may be so far from a point of the mesh", "within its cell")
+    reach: float = number(50.0, "cells", "of a mesh are looked at in each variable", NEW)
+    candidates: int = number(400, "points", "of a mesh that the model compares", LIMIT)
+    tried: int = number(20, "points", "the best of them may have been asked before", LIMIT)
+
+
 METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettings()
 LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSettings(), TrustRegionSettings()
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
+REGRESSION, NOISY = RegressionSettings(), NoisySettings()

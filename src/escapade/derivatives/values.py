@@ -1,0 +1,186 @@
+"""What kind of values f gives: exact ones, noisy ones, ones of a few digits, or those of a mesh of points.
+
+Seven values so close together that a smooth function is a parabola over them, to all its digits, tell most: differences
+of third and fourth order are then rounding, or noise. Values that all have few digits were rounded. Where most are
+alike, values further away, and others close to those, tell whether f is flat there or moves in steps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+import numpy as np
+
+from .._array import Array, Vector, like, repeat, to_numpy
+from ..interval import Estimate
+from ..oracle import Oracle, or_nan, points
+from .noise import printed_unit
+from .settings import VALUES
+
+
+class ValueKind(Enum):
+    """What is wrong with values."""
+
+    EXACT = "rounding alone"
+    NOISE = "errors that differ from point to point"
+    DIGITS = "values are given to a few digits"
+    STEPS = "f changes in steps, as on a mesh of points"
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Points on which f is evaluated wherever it is asked: the nearest p k + offset, k whole."""
+
+    pitch: Vector
+    """Of each variable."""
+    offset: Vector
+
+    def nearest(self, y: Vector) -> Vector:
+        """The points of the mesh next to the rows of y."""
+        out: Vector = self.offset + self.pitch * np.round((y - self.offset) / self.pitch)
+        return out
+
+
+@dataclass(frozen=True)
+class ValueReport:
+    """What the values around a point show."""
+
+    kind: ValueKind
+    level: float = 0.0
+    """The standard deviation of their errors; 0 if they are exact, or exact on a mesh."""
+    size: float = 0.0
+    """The size of the values that showed it."""
+    mesh: Mesh | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing but rounding was seen."""
+        return self.kind is ValueKind.EXACT
+
+
+EXACT = ValueReport(ValueKind.EXACT)
+
+
+def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueReport:
+    """The kind of values that f gives around x.
+
+    Queries: 6, and 6 more where some of them are missing; where most are alike 8 more, and 12 to 40 for a mesh
+    """
+    y = to_numpy(x).astype(np.float64)
+    way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(0.7, 1.3, len(y))
+    ask = _Values(f.tagged("check"), x, y)
+    near = _in_a_row(ask, way, f0)
+    if len(near) < VALUES.least:
+        return EXACT
+    top = float(np.max(np.abs(near)))
+    alike = float(np.mean(np.diff(near) == 0.0))
+    unit = printed_unit(near * f.value_unit) / f.value_unit if alike < VALUES.alike else 0.0
+    if unit:
+        return ValueReport(ValueKind.DIGITS, unit / math.sqrt(12), top)
+    if alike >= VALUES.alike:
+        return _of_steps(ask, way, near, f0)
+    level = noise_of_table(near)
+    return ValueReport(ValueKind.NOISE, level, top) if level > VALUES.clear * top else EXACT
+
+
+def noise_of_table(values: Vector) -> float:
+    """The standard deviation of the noise of equally spaced values so close that their third differences, and the
+    fourth, hold nothing else."""
+    row, seen = values.tolist(), []
+    for k in range(1, min(5, len(values))):
+        row = [b - a for a, b in pairwise(row)]
+        seen.append(math.sqrt(sum(v * v for v in row) / len(row) / math.comb(2 * k, k)))
+    return min(seen[2:], default=0.0)
+
+
+def fresh(f: Oracle, x: Array, most: int) -> Estimate[float]:
+    """f(x), where two values agree to the bit; else the mean of several, and the standard error of that.
+
+    Queries: 2, or `most` where they differ
+    """
+    values = f(points(x[None, :] + 0.0) + points(x[None, :] + 0.0))
+    if values[0] == values[1]:
+        return Estimate(float(values[0]), 0.0)
+    if most > 2:
+        values = np.concatenate([values, f(points(repeat(x, most - 2)))])
+    return Estimate(float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values)))
+
+
+@dataclass(frozen=True)
+class _Values:
+    """f at points near one."""
+
+    f: Oracle
+    x: Array
+    y: Vector
+
+    def at(self, moves: Vector) -> Vector:
+        """At y plus the rows of `moves`; NaN where a value is missing.
+
+        Queries: 1 for each of them
+        """
+        return or_nan(self.f, points(like(self.y + moves, self.x)))[0]
+
+
+def _in_a_row(ask: _Values, way: Vector, f0: float) -> Vector:
+    """f0 and values at equal distances from it; where one of them is missing, the longer row without it.
+
+    Queries: 6, or 12 where some are missing
+    """
+    count = VALUES.points - 1
+    row = np.concatenate([[f0], ask.at(VALUES.spacing * np.arange(1, count + 1)[:, None] * way)])
+    if np.isnan(row).any():
+        further = ask.at(VALUES.spacing * np.arange(count + 1, 2 * count + 1)[:, None] * way)
+        row = max(_finite_runs(np.concatenate([row, further])), key=len)
+    return row
+
+
+def _finite_runs(values: Vector) -> list[Vector]:
+    ends = np.flatnonzero(np.isnan(values))
+    return [part[~np.isnan(part)] for part in np.split(values, ends)]
+
+
+def _of_steps(ask: _Values, way: Vector, near: Vector, f0: float) -> ValueReport:
+    """What is seen where neighbours are alike: digits, a mesh, or a function that is flat here.
+
+    Queries: 8, and those of `_mesh`
+    """
+    reach = VALUES.further
+    moves = np.array([*reach, reach[-1] + VALUES.spacing, reach[-1] + 3 * VALUES.spacing, reach[-1] - VALUES.spacing])
+    far = ask.at(moves[:, None] * way)
+    seen = np.unique(np.concatenate([near, far[np.isfinite(far)]]))
+    top, scale = float(np.max(np.abs(seen))), ask.f.value_unit
+    unit = printed_unit(seen * scale) / scale
+    if unit and len(seen) >= VALUES.told:
+        return ValueReport(ValueKind.DIGITS, unit / math.sqrt(12), top)
+    end, close = far[len(reach) - 1], far[len(reach) :]
+    visible = abs(end - f0) * VALUES.spacing / reach[-1] > VALUES.visible * np.finfo(float).eps * top
+    if not (np.isfinite(end) and visible and np.mean(close == end) > VALUES.alike):
+        return EXACT
+    return ValueReport(ValueKind.STEPS, 0.0, top, find_mesh(ask.f, ask.x, f0, np.sign(way)))
+
+
+def find_mesh(f: Oracle, x: Array, f0: float, signs: Vector) -> Mesh | None:
+    """The mesh of a power of ten, through zero, on which f is evaluated in the user's variables, if there is one.
+
+    Queries: 2 for each power tried, and 4 more for the right one
+    """
+    y = to_numpy(x).astype(np.float64)
+    unit = np.ones(len(y)) if f.unit is None else to_numpy(f.unit).astype(np.float64)
+    turns = np.array([0.37, -0.29, 0.43])
+    for power in VALUES.powers:
+        pitch, moved, same = 10.0**power / unit, False, True
+        for k in range(3):
+            uneven = np.roll(np.resize(turns, len(y)), k) + 0.01 * np.arange(len(y)) / len(y)
+            at = pitch * (np.round(y / pitch) + (3 * k + 2) * signs + uneven)
+            seen = or_nan(f.tagged("check"), points(like(np.stack([at, pitch * np.round(at / pitch)]), x)))[0]
+            if np.isfinite(seen).all():
+                moved, same = moved or bool(seen[0] != f0), bool(seen[0] == seen[1])
+            if not same:
+                break
+        if same and moved:
+            return Mesh(pitch, np.zeros(len(y)))
+    return None
