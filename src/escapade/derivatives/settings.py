@@ -114,8 +114,25 @@ class ValueSettings:
                                         "powers of ten, up to where a user looks")
     told: int = number(3, "values", "of few digits are told from chance", "1e-5 each")
     visible: float = number(100.0, "rounding errors", "a slope between two such values that would be seen", "1e-2")
-    powers: tuple[int, ...] = number((-1, -2, -3, -4, -5, -6), "powers of ten", "a mesh may have for its pitch",
+
+
+@dataclass(frozen=True)
+class MeshSettings:
+    """The mesh on which a function may be evaluated."""
+
+    powers: tuple[int, ...] = number((-1, -2, -3, -4, -5, -6), "powers of ten", "that may be its pitch",
                                      "what people round to")
+    tests: int = number(3, "points", "at which f must be that of the mesh", "one may agree by chance, three do not")
+    turns: tuple[float, ...] = number((0.47, -0.46, -0.47, 0.46), "cells", "these points lie off those of the mesh",
+                                      "near the edges of the cell: a mesh that lies elsewhere is told by them")
+    beyond: float = number(0.6, "cells", "these lie in the next cell, along all variables", "beyond the edge")
+    shortest: float = number(1e-6, "of x", "steps of f that are closer are noise", "the distance of VALUES")
+    ratio: float = number(4.0, "factor", "the distances at which the next step is looked for", "powers of two")
+    lengths: int = number(12, "distances", "at most", "from 1e-6 to 4")
+    longest: float = number(0.3, "of x", "steps that are further apart are none of a mesh", "where a user looks")
+    precise: float = number(1 / 64, "of the pitch", "the place of a step is known to within this", "six halvings")
+    strides: tuple[int, ...] = number((8, 64, 512), "steps", "over which the pitch is measured",
+                                      "each eight times as precise: a thousand cells away points are still told apart")
 
 
 @dataclass(frozen=True)
@@ -303,6 +320,7 @@ LADDER = LadderSettings()
 JUMPS = JumpSettings()
 NOISE = NoiseSettings()
 VALUES = ValueSettings()
+MESH = MeshSettings()
 GRADIENT = GradientSettings()
 CONSISTENCY = ConsistencySettings()
 PRODUCTS = ProductSettings()

@@ -17,6 +17,7 @@ import numpy as np
 from .._array import Array, Vector, like, repeat, to_numpy
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
+from .mesh import Mesh, find_mesh
 from .noise import printed_unit
 from .settings import VALUES
 
@@ -31,20 +32,6 @@ class ValueKind(Enum):
 
 
 @dataclass(frozen=True)
-class Mesh:
-    """Points on which f is evaluated wherever it is asked: the nearest p k + offset, k whole."""
-
-    pitch: Vector
-    """Of each variable."""
-    offset: Vector
-
-    def nearest(self, y: Vector) -> Vector:
-        """The points of the mesh next to the rows of y."""
-        out: Vector = self.offset + self.pitch * np.round((y - self.offset) / self.pitch)
-        return out
-
-
-@dataclass(frozen=True)
 class ValueReport:
     """What the values around a point show."""
 
@@ -54,6 +41,8 @@ class ValueReport:
     size: float = 0.0
     """The size of the values that showed it."""
     mesh: Mesh | None = None
+    spacing: float = VALUES.spacing
+    """The distance, in x, over which errors differ from point to point."""
 
     @property
     def exact(self) -> bool:
@@ -67,7 +56,7 @@ EXACT = ValueReport(ValueKind.EXACT)
 def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueReport:
     """The kind of values that f gives around x.
 
-    Queries: 6, and 6 more where some of them are missing; where most are alike 8 more, and 12 to 40 for a mesh
+    Queries: 6, and 6 more where some of them are missing; where most are alike 8 more, and those of `find_mesh`
     """
     y = to_numpy(x).astype(np.float64)
     way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(0.7, 1.3, len(y))
@@ -146,7 +135,7 @@ def _finite_runs(values: Vector) -> list[Vector]:
 def _of_steps(ask: _Values, way: Vector, near: Vector, f0: float) -> ValueReport:
     """What is seen where neighbours are alike: digits, a mesh, or a function that is flat here.
 
-    Queries: 8, and those of `_mesh`
+    Queries: 8, and those of `find_mesh`
     """
     reach = VALUES.further
     moves = np.array([*reach, reach[-1] + VALUES.spacing, reach[-1] + 3 * VALUES.spacing, reach[-1] - VALUES.spacing])
@@ -160,27 +149,7 @@ def _of_steps(ask: _Values, way: Vector, near: Vector, f0: float) -> ValueReport
     visible = abs(end - f0) * VALUES.spacing / reach[-1] > VALUES.visible * np.finfo(float).eps * top
     if not (np.isfinite(end) and visible and np.mean(close == end) > VALUES.alike):
         return EXACT
-    return ValueReport(ValueKind.STEPS, 0.0, top, find_mesh(ask.f, ask.x, f0, np.sign(way)))
-
-
-def find_mesh(f: Oracle, x: Array, f0: float, signs: Vector) -> Mesh | None:
-    """The mesh of a power of ten, through zero, on which f is evaluated in the user's variables, if there is one.
-
-    Queries: 2 for each power tried, and 4 more for the right one
-    """
-    y = to_numpy(x).astype(np.float64)
-    unit = np.ones(len(y)) if f.unit is None else to_numpy(f.unit).astype(np.float64)
-    turns = np.array([0.37, -0.29, 0.43])
-    for power in VALUES.powers:
-        pitch, moved, same = 10.0**power / unit, False, True
-        for k in range(3):
-            uneven = np.roll(np.resize(turns, len(y)), k) + 0.01 * np.arange(len(y)) / len(y)
-            at = pitch * (np.round(y / pitch) + (3 * k + 2) * signs + uneven)
-            seen = or_nan(f.tagged("check"), points(like(np.stack([at, pitch * np.round(at / pitch)]), x)))[0]
-            if np.isfinite(seen).all():
-                moved, same = moved or bool(seen[0] != f0), bool(seen[0] == seen[1])
-            if not same:
-                break
-        if same and moved:
-            return Mesh(pitch, np.zeros(len(y)))
-    return None
+    mesh, pitch = find_mesh(ask.f, ask.x, f0, np.sign(way))
+    if mesh is not None:
+        return ValueReport(ValueKind.STEPS, 0.0, top, mesh)
+    return ValueReport(ValueKind.STEPS, abs(end - f0) * min(1.0, pitch / reach[-1]), top, spacing=pitch)
