@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from missing import Holed
 from s2mpj import S2MPJ, load, names
+from scale import SYSTEMS, loss
 from scipy.optimize import minimize as scipy_minimize
 from seeds import VALUES
 from solvers import HUGE
@@ -184,7 +185,8 @@ def answer(solver: str, p: Any, feature: str, seed: int, budget: int) -> dict[st
         except Exception as error:
             record = {"raised": f"{type(error).__name__}: {str(error)[:100]}"}
         x = f.x if x is None else np.asarray(x, dtype=float)
-        record |= {"f": float(p(p.start if x is None else x)), "queries": f.queries}
+        exact = p.model if isinstance(p, Fit) else p
+        record |= {"f": float(exact(p.start if x is None else x)), "queries": f.queries}
     return record
 
 
@@ -310,9 +312,67 @@ def honesty(records: dict[str, dict[str, Any]], part: str, every: int) -> None:
         print(f"{feature:14} {len(mine)} runs, {len(success)} successes, {false} false; {dict(ends)}")
 
 
+def ode(args: argparse.Namespace) -> None:
+    """Fits of differential equations at rtol 1e-3: the median loss, at a tight tolerance, of each solver's answers."""
+    every = Store(RESULTS / "values-ode.json")
+    print("| fit | " + " | ".join(("escapade", *PEERS)) + " |\n|" + " --- |" * (len(PEERS) + 2))
+    for system, (_, _, truth, _) in SYSTEMS.items():
+        model = loss(system, "LSODA", 1e-11)
+        for solver in ("LSODA", "RK45"):
+            fun, row = loss(system, solver, 1e-3), []
+            for name in ("escapade", *PEERS):
+                found = []
+                for seed in VALUES[: args.seeds]:
+                    key = f"{name}|{system} {solver}|{seed}"
+                    start = truth * np.exp(0.2 * np.random.default_rng(seed).standard_normal(len(truth)))
+                    if name == "escapade" or key not in every.records:
+                        fit = Fit(fun, model, start)
+                        every.records[key] = answer(name, fit, "plain", seed, 100 * (len(truth) + 1))
+                    found.append(every.records[key]["f"])
+                row.append(float(np.median(found)))
+            every.save()
+            print(f"| {system}, {solver} | " + " | ".join(f"{value:.3g}" for value in row) + " |", flush=True)
+
+
+@dataclass
+class Fit:
+    """A fit: what solvers see, and what counts."""
+
+    fun: Fun
+    model: Fun
+    start: np.ndarray
+
+    def __call__(self, x: np.ndarray) -> float:
+        return self.fun(x)
+
+
+def rosenbrock(args: argparse.Namespace) -> None:
+    """Rosenbrock's function in float32 and printed: how many of 20 starts reach 1e-6 of the fall, in a default call."""
+    for kind in ("float32", "six digits"):
+        for n in range(3, 11):
+            reached, queries, ends = 0, [], Counter[str]()
+            for seed in VALUES[:20]:
+                start = np.full(n, -1.0) + 0.5 * np.random.default_rng([seed, n]).standard_normal(n)
+                result = escapade.minimize(FEATURES[kind](valley, start, seed), start, rng=seed)
+                reached += bool(valley(result.x) - bottom(result.x) <= 1e-6 * valley(start))
+                queries.append(result.nfev)
+                ends[result.stop.name] += 1
+            print(f"{kind} n = {n}: {reached} of 20, {np.median(queries):.0f} queries, {dict(ends)}", flush=True)
+
+
+def valley(x: np.ndarray) -> float:
+    return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+
+def bottom(x: np.ndarray) -> float:
+    """The value of the local minimum of this function next to x."""
+    found = scipy_minimize(valley, x, method="BFGS", options={"gtol": 1e-10})
+    return float(found.fun)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("peers", "run", "table"))
+    parser.add_argument("what", choices=("peers", "run", "table", "ode", "rosenbrock"))
     parser.add_argument("--part", choices=("tune", "report"), default="report")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
@@ -320,6 +380,9 @@ def main() -> None:
     parser.add_argument("--solvers", nargs="*", default=list(PEERS))
     parser.add_argument("--keep", type=Path, help="another file for the runs of escapade")
     args = parser.parse_args()
+    if args.what in ("ode", "rosenbrock"):
+        (ode if args.what == "ode" else rosenbrock)(args)
+        return
     peers = Store(RESULTS / "values-peers.json")
     if args.what == "peers":
         perform(args.solvers, args, peers)

@@ -11,6 +11,7 @@ from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method
+from .methods.auto.settings import MEMORY
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
@@ -136,6 +137,8 @@ def minimize(
         failures=failures,
     )
     f.until(limits.deadline)
+    if omits:
+        f.remember(MEMORY)
     share = budget.of_method(failure, sampled=samples is not None)
     goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
     certifier = Certifier(

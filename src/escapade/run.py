@@ -57,16 +57,19 @@ class Run:
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
         ending, certificate = self._with_final_point(self._iterate(name)), None
-        if not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
+        if ending.final:
+            certificate = self._unseen(ending)
+        elif not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
-                certificate = self._unseen(ending) if ending.final else self._certify(ending)
+                certificate = self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
                 ending = self._ended(error)
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
         if ending.value is not None:
-            result.update(fun=self.problem.value * ending.value.value, fun_error=self.problem.value * ending.value.error)
+            fun = ending.value.value, ending.value.error
+            result.update(fun=self.problem.value * fun[0], fun_error=self.problem.value * fun[1])
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
         if self.progress:

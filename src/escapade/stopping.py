@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .curvature import Evidence, Finding
-from .interval import Estimate
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted, UnboundedBelow
+from .interval import Estimate
 from .tolerances import require_positive
 from .trace import Step, Trace
 

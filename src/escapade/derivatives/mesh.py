@@ -124,7 +124,7 @@ class _Around:
 
         Queries: about 20
         """
-        t = start + least * MESH.ratio ** np.arange(MESH.lengths)
+        t = start + least * MESH.ratio ** np.arange(MESH.lengths, dtype=np.float64)
         t = t[t - start < MESH.longest]
         values = self.along(i, t)
         other = np.flatnonzero(values != values[0])

@@ -109,6 +109,7 @@ class ValueSettings:
                             "below rounding, for scales down to a thousandth of x")
     clear: float = number(1e-10, "of |f|", "third and fourth differences that are larger show noise",
                           "half a million rounding errors; benchmarks/values.py alarms")
+    closer: float = number(1e-3, "of the distance", "where f is wild but smooth its third differences are gone", "1e-9")
     alike: float = number(0.4, "of neighbours", "that agree to the bit: f moves in steps, or is flat here", "half")
     further: tuple[float, ...] = number((1e-5, 1e-4, 1e-3, 1e-2, 3e-2), "of x", "where a flat f is looked at again",
                                         "powers of ten, up to where a user looks")

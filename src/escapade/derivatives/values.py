@@ -45,6 +45,11 @@ class ValueReport:
     """The distance, in x, over which errors differ from point to point."""
 
     @property
+    def close(self) -> bool:
+        """Whether errors differ between points however close they are."""
+        return self.spacing == VALUES.spacing
+
+    @property
     def exact(self) -> bool:
         """Whether nothing but rounding was seen."""
         return self.kind is ValueKind.EXACT
@@ -56,7 +61,8 @@ EXACT = ValueReport(ValueKind.EXACT)
 def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueReport:
     """The kind of values that f gives around x.
 
-    Queries: 6, and 6 more where some of them are missing; where most are alike 8 more, and those of `find_mesh`
+    Queries: 6, and 6 more where noise shows, or where some are missing; where most are alike 8 more, and those of
+    `find_mesh`
     """
     y = to_numpy(x).astype(np.float64)
     way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(0.7, 1.3, len(y))
@@ -72,7 +78,10 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
     if alike >= VALUES.alike:
         return _of_steps(ask, way, near, f0)
     level = noise_of_table(near)
-    return ValueReport(ValueKind.NOISE, level, top) if level > VALUES.clear * top else EXACT
+    if not VALUES.clear * top < level < math.inf:
+        return EXACT
+    close = noise_of_table(_in_a_row(ask, VALUES.closer * way, f0))
+    return ValueReport(ValueKind.NOISE, level, top) if close > VALUES.clear * top else EXACT  # else f is wild there
 
 
 def noise_of_table(values: Vector) -> float:

@@ -10,8 +10,8 @@ sends it back. `_Run.select` chooses between DESCEND, PROBE, REFINE and CERTIFY.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import ClassVar, Literal
 
@@ -21,8 +21,8 @@ from ..._array import Array, Vector, norm2, to_numpy
 from ...certificate import rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
-from ...derivatives.values import EXACT, ValueReport, fresh, look
-from ...errors import BudgetExhausted
+from ...derivatives.values import EXACT, ValueKind, ValueReport, look
+from ...interval import Estimate
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...tolerances import Tolerances
@@ -36,12 +36,12 @@ from .differences import Differences
 from .limited_memory import diagonal_model
 from .line_search import Line, leave
 from .model import Model
-from .noisy import Search
 from .point import GradientKind, Point
 from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
 from .settings import METHOD, MODEL, NOISY, PROBE, TRUST_REGION
+from .through_noise import Then, ThroughNoise, roughness_report
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -78,8 +78,10 @@ class Auto:
         if self.prefer == "rounds":
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
-        report = EXACT if self.noise is not None else look(f, x, p.f, rng)
-        return (yield from _Run(differences, rng, descent, certificates, least, p.f, report).run(p))
+        listens = self.noise is None and differences.d <= NOISY.variables and differences.in_doubles
+        report = look(f, x, p.f, rng) if listens else EXACT
+        run = _Run(differences, rng, descent, certificates, least, p.f, report, listens)
+        return (yield from run.run(p))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
@@ -140,9 +142,12 @@ class _Run:
     """The value at the start."""
     report: ValueReport = EXACT
     """What is wrong with values."""
-    noisy_search: Search | None = None
-    path: Iterator[tuple[Vector, float]] | None = None
-    """The iterates of that search."""
+    listens: bool = False
+    """Whether noise is to be found out."""
+    looks: int = 0
+    """How often f was looked at for roughness."""
+    through_noise: ThroughNoise | None = None
+    """The search on regression models, once there is one."""
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
@@ -155,6 +160,8 @@ class _Run:
     """The value where the last escape, or the last probe, left the run."""
     tested: bool = False
     """Whether the model was compared with second differences since the last escape."""
+    fresh: Estimate[float] | None = None
+    """The mean of fresh values at the point that the certificate is asked for, where there is noise."""
     escapes: int = 0
     restarts: int = 0
     futile: int = 0
@@ -205,7 +212,9 @@ class _Run:
         return self.select(p)
 
     def descend(self, state: State) -> State:
-        """One step of the trust region."""
+        """One step of the trust region; where most fail, a look whether f is rough."""
+        if self._struggles() and (rough := self._rough(state.p)) is not None:
+            return rough
         q = self.descent.step(state.p)
         if q is None:  # nothing descends
             return self.select(state.p, stuck=True)
@@ -241,37 +250,35 @@ class _Run:
             return State(Phase.ESCAPE, p, ending=Ending(Stop.UNDECIDED))
         if line.unbounded:
             return State(Phase.ESCAPE, p, moved=Move.ESCAPE, ending=Ending(Stop.UNBOUNDED))
-        return State(Phase.POLL, p, moved=Move.ESCAPE)
+        return State(Phase.POLL if self.report.exact else Phase.NOISY, p, moved=Move.ESCAPE)
 
     def noisy(self, state: State) -> State:
-        """The next point of a search on regression models; at its end, what fresh values say there."""
-        f = self.differences.f
-        if self.noisy_search is None or self.path is None:
-            f.reserve(NOISY.fresh)
-            self.noisy_search = Search.begin(self.differences, self.rng, self.report, state.p.y, state.p.f)
-            self.path = self.noisy_search.run()
-        spent = False
-        try:
-            y, value = next(self.path)
-            return State(Phase.NOISY, Point(y, value), moved=Move.DESCENT)
-        except StopIteration:
-            pass
-        except BudgetExhausted:
-            spent = True
-        f.reserve(-NOISY.fresh)
-        answer = self.noisy_search.answer(spent=spent)
-        value = fresh(f.tagged("check"), self.differences.array(answer.y), NOISY.fresh)
-        hidden = rules.undecided("noise")
-        ending = Ending(Stop.NOISE_LIMITED, Evidence(finding=hidden), value, final=True)
-        return State(Phase.NOISY, Point(answer.y, value.value), moved=Move.DESCENT, ending=ending)
+        """One more point of the search on regression models; where that ends, whether to go on without it."""
+        if self.through_noise is None:
+            self.through_noise = ThroughNoise.begin(self.differences, self.rng, self.report, state.p)
+        found = self.through_noise.advance()
+        if isinstance(found, Point):
+            return State(Phase.NOISY, found, moved=Move.DESCENT)
+        if found.then is Then.DESCEND:  # noise is gone
+            self.report, self.through_noise = EXACT, None
+            return State(Phase.START, found.p, moved=Move.DESCENT)
+        if found.then is Then.CERTIFY:
+            self.fresh = found.value
+            return State(Phase.CERTIFY, found.p, moved=Move.DESCENT)
+        return State(Phase.NOISY, found.p, moved=Move.DESCENT, ending=found.ending)
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
+        if self.through_noise is not None:
+            return self._certify_through_noise(state.p)
         p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
         before = self.differences.tolerances
         local = self.certificates.measure(p)
         if self.differences.gtol < before.gtol / METHOD.tighter and local.gradient_norm.upper > self.differences.gtol:
             return self.select(self.descent.resume(p, local, noisier=False))  # f curves less here than where it began
+        hidden = self._hidden(p, local, stuck=state.stuck)
+        if hidden is not None:
+            return hidden
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
             return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
@@ -287,6 +294,51 @@ class _Run:
         if finding.direction is None:
             return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))
         return State(Phase.ESCAPE, p, to_numpy(finding.direction).astype(np.float64))
+
+    def _certify_through_noise(self, p: Point) -> State:
+        """Ask for the certificate of the point where noise ended the descent: an ending, or a direction down."""
+        assert self.through_noise is not None
+        local, model = self.certificates.measure(p), Model(DenseMatrix(self.through_noise.hessian))
+        if local.gradient_norm.lower > self.differences.gtol:
+            finding = rules.undecided(STEEP)
+        else:
+            finding, _ = self.certificates.search(local, model, math.inf, trusted=False)
+        if finding.direction is None:
+            ending = replace(Ending.of(finding, Evidence(local=local)), value=self.fresh)
+            return State(Phase.CERTIFY, p, ending=ending)
+        self.through_noise = None
+        return State(Phase.ESCAPE, p.measured(local), to_numpy(finding.direction).astype(np.float64))
+
+    # Noise
+
+    def _struggles(self) -> bool:
+        """Whether most of the last steps failed, and f was not looked at for that reason yet."""
+        few, last = METHOD.struggles
+        ratios = self.descent.region.ratios
+        due = self.listens and self.looks < METHOD.looks and len(ratios) >= (self.looks + 1) * last
+        return due and sum(not ratio > TRUST_REGION.poor for ratio in ratios[-last:]) >= few
+
+    def _rough(self, p: Point) -> State | None:
+        """The descent through noise, if f is rough around p.
+
+        Queries: 36
+        """
+        self.looks += 1
+        report = roughness_report(self.differences, p, self.rng)
+        if report is None:
+            return None
+        self.report = report
+        return State(Phase.NOISY, p)
+
+    def _hidden(self, p: Point, local: LocalModel, *, stuck: bool) -> State | None:
+        """The descent through noise, where a certificate was asked for and noise or roughness hide the gradient."""
+        if not self.listens or local.gradient_norm.upper <= self.differences.gtol:
+            return None
+        if local.noise.source in ("estimated", "digits"):
+            kind = ValueKind.DIGITS if local.noise.unit else ValueKind.NOISE
+            self.report = ValueReport(kind, local.noise.level, max(abs(local.f0), local.noise.level))
+            return State(Phase.NOISY, p)
+        return self._rough(p) if (stuck or local.report.rough) and self.looks < METHOD.looks else None
 
     # Escapes
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._array import Vector
 from ...derivatives.noise import printed_unit
+from ...derivatives.settings import VALUES
 from ...derivatives.values import ValueKind, ValueReport, noise_of_table
 from .settings import NOISY
 
@@ -18,7 +19,8 @@ class NoiseRecord:
     """The noise of values of one size."""
 
     size: float
-    variance: float
+    level: float
+    """Its standard deviation."""
     weight: float
     """The differences behind it."""
 
@@ -31,13 +33,15 @@ class NoiseLaw:
     rounding: float
     """The error of an exact value, of its size."""
     records: list[NoiseRecord] = field(default_factory=list)
+    gone: bool = False
+    """Whether the last values that were measured showed none."""
 
     @classmethod
     def of(cls, report: ValueReport, rounding: float) -> NoiseLaw:
         """What a look at the values of a start says."""
         law = cls(report.kind, rounding)
         if report.level > 0:
-            law.records.append(NoiseRecord(max(report.size, 3 * report.level), report.level**2, 3))
+            law.records.append(NoiseRecord(max(report.size, 3 * report.level), report.level, 3))
         return law
 
     @property
@@ -51,31 +55,41 @@ class NoiseLaw:
         if not self.records:
             return exact
         known = np.array([one.size for one in self.records])
-        size = np.maximum(size, NOISY.smallest * float(known.min()))
+        if self.kind is not ValueKind.DIGITS:
+            size = np.maximum(size, NOISY.smallest * float(known.min()))
         apart = np.log10(np.maximum(size, 1e-300)[:, None] / known)
         weight = np.array([one.weight for one in self.records]) * np.exp(-2 * apart**2) + 1e-12
-        variance = np.array([one.variance for one in self.records]) * (size[:, None] / known) ** 2
-        out: Vector = np.maximum(np.sqrt((weight * variance).sum(1) / weight.sum(1)), exact)
+        relative = np.sqrt((weight * [(one.level / one.size) ** 2 for one in self.records]).sum(1) / weight.sum(1))
+        out: Vector = np.maximum(relative * size, exact)
         return out
 
-    def unknown(self, value: float, error: float) -> bool:
-        """Whether values of this size are far from all whose noise was measured."""
+    def unknown(self, value: float, error: float, *, again: bool) -> bool:
+        """Whether values of this size are far from all whose noise was measured, or it is time to look again."""
         size = max(abs(value), 3 * error, 1e-300)
-        if self.kind is ValueKind.STEPS or not 0 < len(self.records) < NOISY.records:
+        if self.kind is ValueKind.STEPS or not self.records:
             return False
-        return min(abs(math.log10(one.size / size)) for one in self.records) > NOISY.decades
+        if self.kind is ValueKind.NOISE and len(self.records) >= NOISY.records:
+            return False
+        return again or min(abs(math.log10(one.size / size)) for one in self.records) > NOISY.decades
 
-    def add(self, values: Vector) -> None:
-        """Take what close values in a row show."""
-        if len(values) < NOISY.least:
-            return
-        size = abs(float(np.mean(values)))
-        if self.kind is ValueKind.DIGITS:
-            level = printed_unit(values) / math.sqrt(12)
-        else:
-            level = noise_of_row(values)
+    def add(self, values: Vector, size: float) -> None:
+        """Take what values of this size show: close ones in a row, or, for digits, any."""
+        digits = self.kind is ValueKind.DIGITS
+        level = printed_unit(values) / math.sqrt(12) if digits else noise_of_row(values)
+        if digits and level == 0.0:  # too few to tell: as it was, in proportion
+            level = float(self.deviation(np.array([size]))[0])
         level = max(level, self.rounding * size)
-        self.records.append(NoiseRecord(max(size, 3 * level, 1e-300), level**2, len(values) - 3))
+        self.gone = self.kind is ValueKind.NOISE and level <= VALUES.clear * size
+        self.records = [one for one in self.records if not self._contradicts(one, size, level)]
+        self.records.append(NoiseRecord(max(size, 3 * level, 1e-300), level, max(1, len(values) - 3)))
+
+
+    @staticmethod
+    def _contradicts(record: NoiseRecord, size: float, level: float) -> bool:
+        """Whether values of the same size had noise of another size before: its law has changed."""
+        alike = abs(math.log10(record.size / max(size, 3 * level, 1e-300))) < NOISY.decades / 2
+        ratio = (level + 1e-300) / (record.level + 1e-300)
+        return alike and not 1 / NOISY.another < ratio**2 < NOISY.another
 
 
 def noise_of_row(values: Vector) -> float:

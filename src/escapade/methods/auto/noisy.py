@@ -1,10 +1,10 @@
 """Descent through noise, digits, meshes and missing points: regression models in a trust region.
 
 Each move asks for one value, or a few, and then a quadratic is fitted to all values near the best point
-(`regression.py`). `_Search.move` chooses: a STEP where the model promises more than it is unsure of; else LEARN, a point
-where the gradient is least certain; else RESIZE, a smaller region where the model shows f well above its noise, a larger
-one where it does not. MEASURE looks at the noise where f has become another size. Points without a value are left out.
-On a mesh, f is asked at its points alone, where values are exact.
+(`regression.py`). `Search.move` chooses: a STEP where the model promises more than it is unsure of; else LEARN, a point
+where the gradient is least certain; else RESIZE, a smaller region where the model shows f well above its noise, and a
+larger one where it does not. MEASURE looks at the noise where f has become another size. Points without a value are
+left out. On a mesh, f is asked at its points alone, where values are exact.
 
 Nothing is certified from these models: the point they lead to is looked at with fresh values.
 """
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 import numpy as np
 
-from ..._array import Matrix, Vector, epsilon
-from ...derivatives.values import Mesh, ValueReport
-from ...errors import BudgetExhausted
+from ..._array import Matrix, Vector, epsilon, to_numpy
+from ...derivatives.mesh import Mesh
+from ...derivatives.values import ValueKind, ValueReport
 from .differences import Differences
 from .noise_law import NoiseLaw
 from .regression import Frame, Guess, Regression, Sample
@@ -88,8 +88,7 @@ class Answer:
     noise: float
     """The standard deviation of the error of a value there."""
     hessian: Matrix
-    spent: bool
-    """Whether the budget ended it."""
+    """Of the model."""
 
 
 @dataclass
@@ -111,6 +110,12 @@ class Search:
     restarts: int = 0
     misses: int = 0
     """Mesh points in a row that were no better."""
+    lost: int = 0
+    """Points in a row without a value."""
+    measured: int = 0
+    """The number of values when the noise was last measured."""
+    progress: list[tuple[int, float]] = field(default_factory=list)
+    """The number of values, and the least that the models thought of f, from time to time."""
 
     @classmethod
     def begin(
@@ -123,6 +128,9 @@ class Search:
         if mesh is not None:
             y, radius = mesh.nearest(y), max(radius, NOISY.cells * float(np.max(mesh.pitch)))
         values.add(y, value)
+        known = stored(differences, mesh)
+        for x, f in known:
+            values.add(x, f)
         law = NoiseLaw.of(report, rounding)
         return cls(differences, rng, report, values, Frame.plain(y, radius), law, hessian=np.zeros((d, d)))
 
@@ -152,7 +160,7 @@ class Search:
             if not np.array_equal(where, self.frame.centre):
                 where = self.frame.centre
                 yield where, float(model.smoothed[0])
-            if self.restarts > NOISY.restarts:
+            if self.restarts > NOISY.restarts or self.lost > NOISY.missing + self.d or self.exact or self._idle(model):
                 return
             moves[self.move(model)](model)
 
@@ -169,6 +177,7 @@ class Search:
             return self.values.seen[y.tobytes()]
         seen = self.differences.f.tagged("descent").trial(self.differences.array(y))
         self.values.add(y, seen)
+        self.lost = 0 if math.isfinite(seen) else self.lost + 1
         return seen
 
     def first(self) -> None:
@@ -177,7 +186,8 @@ class Search:
         Queries: n
         """
         start = self.frame.centre
-        for i in range(self.d):
+        near = np.linalg.norm(self.frame.inside(self.values.points), axis=1) <= NOISY.known
+        for i in range(self.d if np.sum(near) <= 2 * self.d else 0):
             for part in NOISY.corners:
                 if math.isfinite(self.value(start + part * self.frame.radius * np.eye(1, self.d, i)[0])):
                     break
@@ -229,7 +239,9 @@ class Search:
     def move(self, model: Regression) -> Move:
         """What to ask for next."""
         noise = float(model.sample.noise[0])
-        if self.law.unknown(float(model.smoothed[0]), noise):
+        since = self.values.count - self.measured
+        again = since > NOISY.again * (self.d + 1)
+        if since > 0 and self.law.unknown(float(model.smoothed[0]), noise, again=again):
             return Move.MEASURE
         s = model.step()
         gain = -model.change(s)
@@ -298,21 +310,32 @@ class Search:
         return noise < NOISY.small * model.sample.spread or model.signal > NOISY.signal * noise
 
     def measure(self, model: Regression) -> None:
-        """Take the noise from close values.
+        """Take the noise from close values; the digits from those that are there.
 
         Queries: 5, for digits none
         """
-        centre = self.frame.centre
-        h = NOISY.spacing * np.maximum(np.abs(centre), NOISY.least_size) * self.rng.choice([-1.0, 1.0], self.d)
-        seen = np.array([self.value(centre + k * h) for k in range(NOISY.close)])
-        self.law.add(seen[np.isfinite(seen)])
+        self.measured = self.values.count
+        if self.law.kind is ValueKind.DIGITS:
+            values, first = model.sample.values, abs(float(model.sample.values[0]))
+            alike = (np.abs(values) >= first / NOISY.alike) & (np.abs(values) <= NOISY.alike * first)
+            self.law.add(values[alike][: NOISY.digits_of], abs(float(model.smoothed[0])))
+            return
+        size = np.maximum(np.abs(self.frame.centre), NOISY.least_size)
+        if not self.report.close:
+            size = np.full(self.d, 1 / math.sqrt(self.d))
+        h = self.report.spacing * size * self.rng.choice([-1.0, 1.0], self.d)
+        seen = np.array([self.value(self.frame.centre + k * h) for k in range(NOISY.close)])
+        self.measured, seen = self.values.count, seen[np.isfinite(seen)]
+        if len(seen) >= NOISY.least:
+            self.law.add(seen, abs(float(np.mean(seen))))
 
     # Meshes
 
     def _stays(self, y: Vector) -> bool:
         """Whether the point of the mesh next to y is the centre."""
         assert self.mesh is not None
-        return bool(np.array_equal(self.mesh.nearest(y), self.frame.centre)) or self.frame.radius < np.min(self.mesh.pitch)
+        small = self.frame.radius < float(np.min(self.mesh.pitch))
+        return small or bool(np.array_equal(self.mesh.nearest(y), self.frame.centre))
 
     def on_mesh(self, model: Regression) -> None:
         """Ask for the best point of the mesh near by, of those that were not asked; a wider region where there is none.
@@ -349,8 +372,23 @@ class Search:
 
     # The end
 
-    def answer(self, *, spent: bool) -> Answer:
-        """The model's minimiser where noise hides differences, else the lowest point."""
+    @property
+    def exact(self) -> bool:
+        """Whether the noise that was heard is gone."""
+        return self.report.mesh is None and self.law.gone
+
+    def _idle(self, model: Regression) -> bool:
+        """Whether the models gained nothing over the last values, beside the noise."""
+        count, value = self.values.count, float(model.smoothed[0])
+        before = [seen for when, seen in self.progress if when <= count - NOISY.patience * (self.d + 1)]
+        if not self.progress or count > self.progress[-1][0] + self.d:
+            self.progress.append((count, min(value, self.progress[-1][1]) if self.progress else value))
+        least = max(NOISY.worthwhile * float(model.sample.noise[0]), NOISY.least_gain * abs(value))
+        return bool(before) and before[-1] - value <= least
+
+    def answer(self) -> Answer:
+        """The model's minimiser where noise hides differences, else the lowest point of the model's region; or a point
+        elsewhere whose value is lower by more than both may be wrong."""
         if self.mesh is not None:
             lowest = self.values.points[int(np.argmin(self.values.values))].copy()
             self.frame = self.frame.at(lowest).sized(NOISY.cells * float(np.max(self.mesh.pitch)))
@@ -363,9 +401,23 @@ class Search:
         elif self.mesh is not None:
             half = NOISY.cell * self.mesh.pitch
             y = np.clip(self.frame.outside(s), y - half, y + half)
-        return Answer(self.differences.host(y), value, noise, self.hessian, spent)
+        lowest = int(np.argmin(self.values.values))
+        least, error = float(self.values.values[lowest]), float(self.law.deviation(self.values.values[[lowest]])[0])
+        if least + NOISY.clearly * (noise + error) < value:
+            y, value, noise = self.values.points[lowest].copy(), least, error
+        return Answer(self.differences.host(y), value, noise, self.hessian)
 
 
-def search(differences: Differences, rng: np.random.Generator, report: ValueReport, y: Vector, value: float) -> Search:
-    """A search from y."""
-    return Search.begin(differences, rng, report, y, value)
+def stored(differences: Differences, mesh: Mesh | None) -> list[tuple[Vector, float]]:
+    """What the run asked before, as far as it is remembered: points in the variables of the method, and values.
+
+    Queries: none
+    """
+    f = differences.f
+    X, values = f.pairs
+    if len(X) == 0:
+        return []
+    Y = X if f.unit is None else X / to_numpy(f.unit).astype(np.float64)
+    Y = Y if mesh is None else mesh.nearest(Y)
+    finite = np.isfinite(values)
+    return list(zip(Y[finite], (values[finite] / f.value_unit).tolist(), strict=True))

@@ -1,10 +1,10 @@
 """Bayesian regression of a quadratic model on all values near a point, each with an error of its own.
 
-In u = P^-1 (x - c) / radius the model is m(u) = a + g'u + u'Hu / 2. Before any value is seen, g is normal with deviation
-`slope` in each entry, and H is normal around the Hessian of the last model, H0, with a density that falls with the
-Frobenius norm of H - H0 over `width`. The covariance of the values of such quadratics is
+In u = P^-1 (x - c) / radius the model is m(u) = a + g'u + u'Hu / 2. Before any value is seen, a and the entries of g
+are normal with deviation `level`, and H is normal around the Hessian of the last model, H0, with a density that falls
+with the Frobenius norm of H - H0 over `width`. The covariance of the values of such quadratics is
 
-    k(u, v) = level^2 + slope^2 u'v + width^2 (u'v)^2 / 4,
+    k(u, v) = level^2 (1 + u'v) + width^2 (u'v)^2 / 4,
 
 so that all is found from a system as large as the number of points, whatever the number of variables. Without errors
 and with a large slope this is the model of least change of the Hessian in the Frobenius norm (Powell, 2004).
@@ -264,5 +264,5 @@ def lowest_within(g: Vector, H: Matrix, radius: float) -> Vector:
             long = not float(np.linalg.norm(b / (values + shift))) <= radius
         low, high = (shift, high) if long else (low, shift)
     s = -b / (values + high)
-    out = vectors @ (s * min(1.0, radius / max(float(np.linalg.norm(s)), 1e-300)))
-    return out
+    cut = min(1.0, radius / max(float(np.linalg.norm(s)), 1e-300))
+    return np.asarray(vectors @ (s * cut))

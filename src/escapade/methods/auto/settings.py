@@ -24,6 +24,10 @@ class MethodSettings:
                            ABLATED + "22 of 122 successes are lost")
     tighter: float = number(4.0, "factor", "relative tolerances that fall by more at a certificate send a run back",
                             "fewer than 10 times from a curvature of 1 to one of 1e-6")
+    struggles: tuple[int, int] = number((6, 10), "steps", "so many of the last that fail lead to a look whether f is "
+                                        "rough", "12 of 59 S2MPJ problems look, at 36 queries; all fits of "
+                                        "differential equations at rtol 1e-3 (benchmarks/values.py)")
+    looks: int = number(2, "times", "f is looked at for roughness", LIMIT)
     futile: int = number(4, "directions", "that may lead nowhere before a run gives up", LIMIT)
     unbounded: float = number(1e25, "of 1 + |f(x0)|", "f that falls below minus this has no bottom",
                               "beyond it second differences have no digits left")
@@ -223,7 +227,7 @@ class RegressionSettings:
     flattest: float = number(1e-4, "of the largest curvature", "smaller ones count as this in the metric", NEW)
     level: float = number(10.0, "spreads", "the prior deviation of value and slope: hardly any prior", NEW)
     width: float = number(1.0, "spreads", "that of the Hessian around the last one", NEW)
-    third: float = number(0.05, "spreads", "what a quadratic may miss at the edge of the region, before it is fitted", NEW)
+    third: float = number(0.05, "spreads", "what a quadratic is thought to miss at the edge of the region", NEW)
     first_third: float = number(0.1, "spreads", "the same of the first model", NEW)
     least_third: float = number(1e-9, "of the largest", "and at least", "the square root of eps, about")
     most: float = number(30.0, "spreads", "the largest Hessian that is believed, and third order", NEW)
@@ -247,7 +251,8 @@ class NoisySettings:
     """Descent through noise."""
 
     radius: float = number(0.1, "of max(|x|, 1)", "the first", NEW)
-    corners: tuple[float, ...] = number((1.0, -1.0, 0.7), "radii", "of the first simplex, where values are missing", NEW)
+    known: float = number(2.0, "radii", "2 n + 1 values so near make a first model", NEW)
+    corners: tuple[float, ...] = number((1.0, -1.0, 0.7), "radii", "of the first simplex, if one is missing", NEW)
     near: float = number(1.5, "radii", "the centre moves no further at once", NEW)
     sure: float = number(0.5, "standard deviations", "of the promised gain that a step must exceed", NEW)
     digits: float = number(1e-14, "of |f|", "a smaller gain is rounding", "a hundred eps")
@@ -269,9 +274,23 @@ class NoisySettings:
     decades: float = number(0.7, "decades", "of change of f, after which it is measured again", NEW)
     smallest: float = number(0.1, "of the smallest size", "noise in proportion to f ends there", NEW)
     least: int = number(3, "values", "fewer tell no noise", "a second difference")
+    alike: float = number(5.0, "factor", "values whose sizes differ by less are printed alike", "less than 10")
+    digits_of: int = number(10, "values", "that tell the digits of values", "three would do")
     close: int = number(5, "values", "asked for to measure it", NEW)
-    spacing: float = number(1e-6, "of x", "their distance", "that of VALUES")
-    fresh: int = number(10, "values", "whose mean is the value of the answer", "a standard error of a third of the noise")
+    variables: int = number(100, "variables", "up to which values are looked at for noise", "dense models")
+    missing: int = number(30, "points in a row", "without a value, and a search ends", LIMIT)
+    patience: int = number(100, "times n + 1 values", "over which a search must gain something", LIMIT)
+    worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
+    least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
+    reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
+                            "as for other methods")
+    generous: float = number(2.0, "certificates", "left of a budget: then what noise leaves of one is looked at", LIMIT)
+    again: int = number(40, "times n + 1 values", "after which noise is measured again", NEW)
+    another: float = number(20.0, "times the variance", "noise that is so much more, or less, is another",
+                            "F(2, 4) exceeds it once in 100")
+    clearly: float = number(4.0, "noise levels", "a value that is lower by more is no luck", "NOISE.deviations")
+    fresh: int = number(10, "values", "whose mean is the value of the answer",
+                        "a standard error of a third of the noise")
     huge: float = number(1e100, "value", "a larger one is missing", "its square does not overflow")
     cells: float = number(4.0, "cells", "of a mesh in the radius at least", NEW)
     cell: float = number(0.49, "cells", "the answer may be so far from a point of the mesh", "within its cell")
@@ -285,3 +304,5 @@ LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSe
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
 REGRESSION, NOISY = RegressionSettings(), NoisySettings()
+MEMORY = 1 << 20
+"""Bytes of points and values that a run remembers."""
