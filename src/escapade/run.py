@@ -65,6 +65,8 @@ class Run:
             except (OracleError, KeyboardInterrupt) as error:
                 ending = self._ended(error)
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
+        if ending.final and ending.evidence.finding is not None:
+            why = why or ending.evidence.finding.reason
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
         if ending.value is not None:

@@ -111,9 +111,9 @@ class ValueSettings:
                           "half a million rounding errors; benchmarks/values.py alarms")
     closer: float = number(1e-3, "of the distance", "where f is wild but smooth its third differences are gone", "1e-9")
     alike: float = number(0.4, "of neighbours", "that agree to the bit: f moves in steps, or is flat here", "half")
-    further: tuple[float, ...] = number((1e-5, 1e-4, 1e-3, 1e-2, 3e-2), "of x", "where a flat f is looked at again",
+    further: tuple[float, ...] = number((1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.3), "of x", "where a flat f is looked at again",
                                         "powers of ten, up to where a user looks")
-    told: int = number(3, "values", "of few digits are told from chance", "1e-5 each")
+    clearly: float = number(10.0, "units", "a change that is larger would show in values that are rounded", "a decade")
     visible: float = number(100.0, "rounding errors", "a slope between two such values that would be seen", "1e-2")
 
 

@@ -61,7 +61,7 @@ EXACT = ValueReport(ValueKind.EXACT)
 def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueReport:
     """The kind of values that f gives around x.
 
-    Queries: 6, and 6 more where noise shows, or where some are missing; where most are alike 8 more, and those of
+    Queries: 6, and 6 more where noise shows, or where some are missing; where most are alike 9 more, and those of
     `find_mesh`
     """
     y = to_numpy(x).astype(np.float64)
@@ -144,7 +144,7 @@ def _finite_runs(values: Vector) -> list[Vector]:
 def _of_steps(ask: _Values, way: Vector, near: Vector, f0: float) -> ValueReport:
     """What is seen where neighbours are alike: digits, a mesh, or a function that is flat here.
 
-    Queries: 8, and those of `find_mesh`
+    Queries: 9, and those of `find_mesh`
     """
     reach = VALUES.further
     moves = np.array([*reach, reach[-1] + VALUES.spacing, reach[-1] + 3 * VALUES.spacing, reach[-1] - VALUES.spacing])
@@ -152,13 +152,14 @@ def _of_steps(ask: _Values, way: Vector, near: Vector, f0: float) -> ValueReport
     seen = np.unique(np.concatenate([near, far[np.isfinite(far)]]))
     top, scale = float(np.max(np.abs(seen))), ask.f.value_unit
     unit = printed_unit(seen * scale) / scale
-    if unit and len(seen) >= VALUES.told:
-        return ValueReport(ValueKind.DIGITS, unit / math.sqrt(12), top)
     end, close = far[len(reach) - 1], far[len(reach) :]
-    visible = abs(end - f0) * VALUES.spacing / reach[-1] > VALUES.visible * np.finfo(float).eps * top
+    change = float(np.ptp(seen)) * VALUES.spacing / reach[-1]  # between neighbours, if f did not move in steps
+    if unit and not change > VALUES.clearly * unit:  # else values on a mesh, which may have few digits too
+        return ValueReport(ValueKind.DIGITS, unit / math.sqrt(12), top)
+    visible = change > VALUES.visible * np.finfo(float).eps * top
     if not (np.isfinite(end) and visible and np.mean(close == end) > VALUES.alike):
         return EXACT
     mesh, pitch = find_mesh(ask.f, ask.x, f0, np.sign(way))
     if mesh is not None:
         return ValueReport(ValueKind.STEPS, 0.0, top, mesh)
-    return ValueReport(ValueKind.STEPS, abs(end - f0) * min(1.0, pitch / reach[-1]), top, spacing=pitch)
+    return ValueReport(ValueKind.STEPS, float(np.min(np.diff(seen))) / math.sqrt(12), top, spacing=pitch)

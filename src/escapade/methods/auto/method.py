@@ -41,7 +41,7 @@ from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
 from .settings import METHOD, MODEL, NOISY, PROBE, TRUST_REGION
-from .through_noise import Then, ThroughNoise, roughness_report
+from .through_noise import Then, ThroughNoise, largest_noise, roughness_report
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -78,10 +78,22 @@ class Auto:
         if self.prefer == "rounds":
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
-        listens = self.noise is None and differences.d <= NOISY.variables and differences.in_doubles
-        report = look(f, x, p.f, rng) if listens else EXACT
-        run = _Run(differences, rng, descent, certificates, least, p.f, report, listens)
+        fits = differences.d <= NOISY.variables and differences.in_doubles
+        report = self._report(differences, p) if fits else EXACT
+        run = _Run(differences, rng, descent, certificates, least, p.f, report, fits and self.noise is None)
         return (yield from run.run(p))
+
+    def _report(self, differences: Differences, p: Point) -> ValueReport:
+        """What kind of values f gives. Noise that leaves the tolerances visible needs no other descent, if it is known.
+
+        Queries: those of `look`, if the noise was not given
+        """
+        if self.noise is None:  # what follows where nothing is heard draws as if there had been no look
+            return look(differences.f, differences.x, p.f, np.random.default_rng(differences.d))
+        level = differences.noise
+        if level <= largest_noise(differences):
+            return EXACT
+        return ValueReport(ValueKind.NOISE, level, max(abs(p.f), level))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
@@ -183,8 +195,9 @@ class _Run:
         while True:
             state = phases[state.phase](state)
             if state.moved is not None:
-                slope = None if state.moved is Move.ESCAPE else state.p.steepness
-                yield Iterate(self.differences.array(state.p.y), state.moved, state.p.f, slope)
+                slope = None if len(state.p.g) == 0 else state.p.steepness
+                x, estimated = self.differences.array(state.p.y), state.phase is Phase.NOISY
+                yield Iterate(x, state.moved, state.p.f, slope, estimated)
             if state.ending is not None:
                 return state.ending
 
