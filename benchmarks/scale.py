@@ -30,6 +30,7 @@ import escapade
 Function = Callable[[np.ndarray], float]
 POWERS = ((2.0**20, 1.0), (2.0**-40, 1.0), (1.0, 2.0**17), (1.0, 2.0**-30), (2.0**40, 2.0**30), (2.0**-20, 2.0**-17))
 OTHERS = ((1e12, 1.0), (1e-12, 1.0), (1.0, 1e9), (1.0, 1e-9))
+NEARLY = ((1.1, 1.0), (0.7, 1.0), (1.0, 1.3), (1.0, 0.9))
 BUDGET = 1000
 SLOW = ("FBRAIN3LS", "VESUVIALS", "VESUVIOLS", "VESUVIOULS")
 """Sums of a thousand terms and more."""
@@ -55,37 +56,63 @@ def problems(many: int, *, zero: bool) -> Iterator[tuple[str, Function, np.ndarr
 
 
 def run(fun: Function, x0: np.ndarray, c: float = 1.0, s: float = 1.0) -> Any:
+    """The run; None if c f overflowed where f did not, and is another function."""
+    over = []
+
+    def scaled(z: np.ndarray) -> float:
+        value = fun(z / s)
+        over.append(math.isfinite(value) and not math.isfinite(c * value))
+        return c * value
+
     with np.errstate(all="ignore"):
-        return escapade.minimize(lambda z: c * fun(z / s), s * x0, rng=SCALE[0], maxfev=BUDGET * (len(x0) + 1))
+        found = escapade.minimize(scaled, s * x0, rng=SCALE[0], maxfev=BUDGET * (len(x0) + 1))
+    return None if any(over) else found
 
 
 def units(args: argparse.Namespace) -> None:
     """The same function in other units."""
     zero = args.command == "zero"
-    bits, verdicts, total, moved, success = Counter[str](), Counter[str](), 0, [], 0
+    bits, verdicts, floor, total, moved, success = Counter[str](), Counter[str](), Counter[str](), 0, [], 0
     for name, fun, x0 in problems(args.many, zero=zero):
         base, total = run(fun, x0), total + 1
         success += base.success
         for c, s in POWERS if not zero else ():
             other = run(fun, x0, c, s)
+            if other is None:
+                bits["overflow"] += 1
+                continue
             same = other.nfev == base.nfev and np.array_equal(other.x, s * base.x) and other.fun == c * base.fun
             bits["same" if same else "other"] += 1
             if not same:
                 print(f"  {name} c={c:.3g} s={s:.3g}: {base.nfev} {base.stop.name}, {other.nfev} {other.stop.name}")
         for c, s in OTHERS:
             other = run(fun, x0, c, s)
-            same = other.success == base.success and verdict(other) == verdict(base)
-            verdicts["same" if same else "other"] += 1
-            if not same:
+            verdicts[compared(base, other)] += 1
+            if other is None:
+                continue
+            if compared(base, other) != "same":
                 print(f"  {name} c={c:.3g} s={s:.3g}: {verdict(base)}, {verdict(other)}")
             if other.success and np.array_equal(other.x, s * x0) and not np.array_equal(base.x, x0):
                 moved.append(name)
+        for c, s in NEARLY:
+            floor[compared(base, run(fun, x0, c, s))] += 1
     print(f"{total} functions, {success} successes; powers of two: {dict(bits)}; other units: {dict(verdicts)}")
+    print(f"nearly the same units, where only rounding differs: {dict(floor)}")
     print(f"success at x0 where there was none in base units: {moved}")
 
 
+def compared(base: Any, other: Any) -> str:
+    """ "same", "success" (minimum and second-order), "overflow" or "other" """
+    if other is None:
+        return "overflow"
+    if verdict(base) == verdict(other):
+        return "same"
+    return "success" if base.success and other.success else "other"
+
+
 def verdict(result: Any) -> str:
-    return result.stop.name if result.certificate is None else result.certificate.verdict
+    """What a success is, else how the run ended."""
+    return str(result.certificate.verdict if result.success else result.stop.name)
 
 
 # Rough functions

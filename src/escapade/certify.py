@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -9,14 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._array import Array, as_point
+from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
+from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
-from .errors import BudgetExhausted, UnboundedBelow
-from .oracle import Failures, Oracle, Policy
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
+from .domain import Geometry
+from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
+from .loss import Loss
+from .oracle import Failures, Oracle, Policy, jac_of
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints
+from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
+
+LOG = logging.getLogger(__name__)
 
 
 def certify(
@@ -40,12 +49,18 @@ def certify(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     finder: str | Finder = "auto",
-    grad: Callable[..., Any] | None = None,
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    invariances: Any = None,
+    residuals: bool = False,
+    loss: str = "linear",
+    f_scale: float = 1.0,
+    jac: Any = None,
+    hessp: Callable[..., Any] | None = None,
+    grad: Callable[..., Any] | None = None,
 ) -> Certificate:
-    """Check a point that any solver returned, from function values alone.
+    """Check a point that any solver returned, from function values, and gradients where they are given.
 
     Parameters
     ----------
@@ -71,30 +86,48 @@ def certify(
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
+    residuals : bool
+        `fun` returns a vector of residuals, and the certificate is that of their cost by `loss` and `f_scale`, as in
+        `least_squares`; `noise` is that of a residual. It costs far less than from values.
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
+    bounds, constraints, invariances : optional
+        What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
+    jac, hessp : optional
+        Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
     Returns
     -------
     Certificate
     """
-    refuse_constraints(bounds, constraints)
+    jac = jac_of(jac, grad)
     point = as_point(x, "x")
+    scale = None if x_scale is None else as_scale(x_scale, point)
+    geometry = Geometry.of(bounds, constraints, invariances, point, scale)
+    geometry.require(point, "x")
+    check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
-    as_scale(x_scale, point)
+    rho_of = Loss(loss, f_scale) if residuals else None
+    if residuals and (jac is not None or samples is not None or not geometry.plain):
+        raise InvalidSetting(
+            "residuals=True is for functions of x alone, anywhere, by differences: leave bounds, constraints, "
+            "invariances, jac and samples out"
+        )
     f = Oracle.of(
         fun,
         args=args,
         vectorized=vectorized,
         samples=samples,
         maxfev=maxfev,
-        grad=grad,
+        jac=jac,
+        hessp=hessp,
         workers=workers,
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
+        loss=rho_of,
     )
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
@@ -108,12 +141,34 @@ def certify(
         resolution=resolution,
         finder=finder,
     )
+    relative = gtol is None and curvtol is None
     with closing(f):
-        if gtol is None and curvtol is None and samples is None:
+        if rho_of is not None:
+            known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
+            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
+            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
+            return replace(certificate, seed=seed)
+        f.within(geometry.domain)
+        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+            given = finder if isinstance(finder, str) else finder.name
+            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
+            f.forget_derivatives()
+        if f.differentiable and samples is None:
+            scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
+            try:
+                check_gradient(f, point, scale, generator)
+            except (BudgetExhausted, UnboundedBelow) as stop:
+                return replace(task.unseen(point, str(stop)), seed=seed, **_books(f))
+        if not geometry.plain:
+            relative = gtol is None and curvtol is None
+            certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
+            certificate = with_books(certificate, f, {}, 0)
+        elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
-        return replace(certificate, seed=seed)
+        LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
+        return replace(certificate, seed=seed, **_books(f))
 
 
 def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
@@ -124,7 +179,11 @@ def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Genera
     except (BudgetExhausted, UnboundedBelow) as stop:
         return task.unseen(x, str(stop))
     found = problem.certifier(task)(problem.f, problem.inside(x), rng)
-    certificate, books = problem.certificate(found, x), f.ledger
-    return replace(
-        certificate, nfev=books.queries, nfev_by_purpose=dict(books.by_purpose), nrounds=books.rounds
-    )
+    return problem.certificate(found, x)
+
+
+def _books(f: Oracle) -> dict[str, Any]:
+    """All that was counted."""
+    books = f.ledger
+    counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}

@@ -5,22 +5,70 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ._array import Array, as_point
+import numpy as np
+
+from . import _html
+from ._array import Array, to_numpy
 from ._random import as_generator
 from ._text import counted
+from .basins import Basins, Gate, distinct, spread_of
+from .certificate import Certificate
 from .errors import InvalidSetting
-from .executors import Evaluate, choose
+from .executors import choose
+from .executors.coroutine import CoroutineThread
 from .executors.lockstep import Lockstep
+from .methods import Auto
 from .minimize import minimize
-from .oracle import Journal
+from .oracle import Failures, Journal, Oracle
 from .result import Result
+from .starts import Sampler, given, sampled
+from .stopping import Rule, Stop
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = 10
 """Rows of the printed table."""
+
+MOST = 5
+"""Distinct minima that are certified unless told otherwise."""
+
+HEADS = ("fun", "verdict", "runs", "start")
+
+ENDED = (
+    *(Stop.CERTIFIED, Stop.SADDLE, Stop.NOT_STATIONARY, Stop.UNDECIDED, Stop.NOISE_LIMITED, Stop.FINISHED),
+    *(Stop.JOINED, Stop.SET_ASIDE),
+)
+"""Endings of runs that came to a point of their own accord."""
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """One of the distinct points at which runs ended."""
+
+    x: Array
+    fun: float
+    certificate: Certificate | None
+    """What was shown of it; None where it was not among the best, and nothing was shown."""
+    runs: tuple[int, ...]
+    """The runs that ended there, or joined one that did."""
+
+    @property
+    def verdict(self) -> str:
+        """That of the certificate."""
+        return "not certified" if self.certificate is None else self.certificate.verdict
+
+    @classmethod
+    def of(cls, all_runs: Multistart, group: list[int]) -> Self:
+        """That at which these runs ended."""
+        best = min(group, key=lambda i: _rank(all_runs.runs[i]))
+        run = all_runs.runs[best]
+        others = [i for i, other in all_runs.joined.items() if other in group]
+        return cls(run.x, run.fun, run.certificate, (best, *sorted({*group, *others} - {best})))
 
 
 @dataclass(frozen=True)
@@ -30,6 +78,7 @@ class Multistart:
     Attributes
     ----------
     runs : the result of each start, in the order of the starts
+    minima : the distinct points at which runs ended, the best first; see `Minimum`
     rounds : evaluations that the runs shared; alone, one after another, they would have made `rounds_alone`
     ncalls : calls of the user's function that were made
     interrupted : whether Ctrl-C ended the runs early
@@ -39,6 +88,26 @@ class Multistart:
     rounds: int
     ncalls: int
     interrupted: bool = False
+    nfev_joining: int = 0
+    """Queries that asked whether a run was in the basin of another."""
+    spread: float = 1.0
+    """The length over which the starts differ."""
+
+    joined: dict[int, int] = field(default_factory=dict)
+    """Runs that came into the basin of another on their way and ended there, and that other."""
+
+    @cached_property
+    def minima(self) -> list[Minimum]:
+        """The distinct points at which runs ended, the lowest first, with the runs that ended there.
+
+        Runs that failed, or that a limit ended, ended at none. What was shown of each is its `certificate`.
+        """
+        ended = [i for i, run in enumerate(self.runs) if run.stop in ENDED and i not in self.joined]
+        if not ended:
+            return []
+        rows = np.array([to_numpy(self.runs[i].x).astype(np.float64) for i in ended])
+        groups = distinct(rows, np.array([self.runs[i].fun for i in ended]), self.spread)
+        return [Minimum.of(self, [ended[k] for k in group]) for group in groups]
 
     @property
     def ranking(self) -> list[int]:
@@ -73,7 +142,7 @@ class Multistart:
     @property
     def nfev(self) -> int:
         """Queries of all runs."""
-        return sum(run.nfev for run in self.runs)
+        return self.nfev_joining + sum(run.nfev for run in self.runs)
 
     @property
     def rounds_alone(self) -> int:
@@ -83,8 +152,26 @@ class Multistart:
     def to_json(self, **options: Any) -> str:
         """Every run, its history included, and what they cost together, as JSON."""
         together = {"ranking": self.ranking, "nfev": self.nfev, "ncalls": self.ncalls, "rounds": self.rounds}
+        together |= {"interrupted": self.interrupted, "nfev_joining": self.nfev_joining, "spread": self.spread}
         runs = [json.loads(run.to_json()) for run in self.runs]
-        return json.dumps({**together, "interrupted": self.interrupted, "runs": runs}, **options)
+        return json.dumps({**together, "joined": list(self.joined.items()), "runs": runs}, **options)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        data = json.loads(text)
+        runs = tuple(Result.from_json(json.dumps(run)) for run in data["runs"])
+        kept = ("rounds", "ncalls", "interrupted", "nfev_joining", "spread")
+        return cls(runs, **{name: data[name] for name in kept}, joined=dict(data["joined"]))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the distinct minima, the lowest first: their values, what was shown, and how many runs ended there.
+
+        Needs Matplotlib: `pip install 'escapade[plot]'`. Queries: none.
+        """
+        from .plots import plot_minima
+
+        return plot_minima(self.minima, ax)
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -92,49 +179,83 @@ class Multistart:
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, str]]:
+        """What is printed first: names, and what is said of each."""
         certified, longest = sum(run.success for run in self.runs), max(run.nrounds for run in self.runs)
-        lines = [
-            f"runs        {len(self)}, {certified} certified" + (", interrupted" if self.interrupted else ""),
-            f"queries     {self.nfev} in {counted(self.rounds, 'shared round')} and {counted(self.ncalls, 'call')} "
-            f"({counted(self.rounds_alone, 'round')} one after another; the longest run made {longest})",
-            "start  fun               verdict         queries  rounds  ending",
+        return [
+            ("runs", f"{len(self)}, {certified} certified" + (", interrupted" if self.interrupted else "")),
+            (
+                "queries",
+                f"{self.nfev} in {counted(self.rounds, 'shared round')} and {counted(self.ncalls, 'call')} "
+                f"({counted(self.rounds_alone, 'round')} one after another; the longest run made {longest})",
+            ),
+            ("minima", counted(len(self.minima), "distinct point")),
         ]
-        for i in self.ranking[:SHOWN]:
-            run = self.runs[i]
-            verdict = "-" if run.certificate is None else run.certificate.verdict
-            ending = run.stop.name.lower().replace("_", " ")
-            lines.append(f"{i:>5}  {run.fun:<16.10g}  {verdict:<14} {run.nfev:>8} {run.nrounds:>7}  {ending}")
-        if len(self) > SHOWN:
-            lines.append(f"       and {len(self) - SHOWN} more")
+
+    def table(self) -> list[tuple[str, str, str, str]]:
+        """The distinct minima as they are printed: value, verdict, number of runs, and the start of the first."""
+        return [(f"{m.fun:.10g}", m.verdict, str(len(m.runs)), str(m.runs[0])) for m in self.minima]
+
+    def __str__(self) -> str:
+        lines = [f"{name:<12}{text}" for name, text in self.rows()]
+        shown = [HEADS, *self.table()[:SHOWN]]
+        lines += [f"  {fun:<17} {verdict:<15} {runs:>5} {start:>6}" for fun, verdict, runs, start in shown]
+        if len(self.minima) > SHOWN:
+            lines.append(f"  and {len(self.minima) - SHOWN} more")
+        unended = [run.stop for run in self.runs if run.stop not in ENDED]
+        if unended:
+            most = max(set(unended), key=unended.count)
+            ending = most.name.lower().replace("_", " ")
+            lines.append(f"  and {counted(len(unended), 'run')} that ended at none ({ending}: {unended.count(most)})")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heading, colour = f"{len(self.minima)} distinct points from {counted(len(self), 'run')}", _html.OPEN
+        if self.success:
+            heading, colour = f"{heading}; the best is certified", _html.GOOD
+        shown = _html.grid(HEADS, self.table()[:SHOWN])
+        return _html.page(heading, colour, _html.table(self.rows()), _html.folded("minima", shown, unfolded=True))
 
     __repr__ = __str__
 
 
 def multistart(
     fun: Callable[..., Any],
-    starts: Any,
+    starts: Any = None,
     args: tuple[Any, ...] = (),
     *,
+    n: int | None = None,
+    within: Any = None,
+    sampler: Sampler = "sobol",
+    certify: int | Literal["all"] | None = None,
     rng: Any = None,
     vectorized: bool = False,
     workers: Any = None,
     timeout: float | None = None,
     journal: Any = None,
+    stop: Rule | None = None,
     **options: Any,
 ) -> Multistart:
     """Minimise from many starts at once; the runs share one evaluation a round.
 
-    Run i is bit for bit `minimize(fun, starts[i], rng=np.random.default_rng(rng).spawn(len(starts))[i], ...)`, for a
-    function whose value at a point does not depend on the block it comes in (`check_fun` tests that). Budgets
-    (`maxfev`, `maxiter`, `maxtime`) are each run's own. A run whose function fails ends; the others go on, and then,
-    with `on_error="raise"`, its exception is raised and carries everything as `result`. So with a callback that fails.
+    With certify="all" run i is bit for bit `minimize(fun, starts[i], rng=np.random.default_rng(rng).spawn(n)[i], ...)`,
+    for a function whose value at a point does not depend on the block it comes in (`check_fun` tests that). Otherwise
+    it is that as far as it goes: it ends where it joins another, or where it is not among the best.
+    Budgets (`maxfev`, `maxiter`, `maxtime`) are each run's own. A run whose function fails ends; the others go on, and
+    then, with `on_error="raise"`, its exception is raised and carries everything as `result`. So with a callback that
+    fails.
 
     Parameters
     ----------
     starts : sequence of vectors, or a matrix
-        A start for each run. The same vector n times gives n runs that differ in their randomness.
+        A start for each run. The same vector n times gives n runs that differ in their randomness. Or, instead,
+    n, within, sampler : int, box, "sobol", "lhs" or "uniform"
+        n starts within a box (a pair for every variable, or `scipy.optimize.Bounds`): of a scrambled Sobol sequence, of
+        a Latin hypercube, or independent ones. Runs may leave the box.
+    certify : int or "all", optional
+        The number of distinct minima to certify, the best first: runs wait before their certificates until all have
+        come so far, and a run that comes into the basin of another ends there. "all": every run by itself. None: "all"
+        for starts that were given, 5 for starts within a box.
     journal : path or Journal, optional
         Run i keeps its journal in a file beside that one: runs-0.db, runs-1.db, ... for "runs.db".
     options
@@ -142,19 +263,31 @@ def multistart(
 
     Queries: those of the runs
     """
-    points = _starts(starts)
+    generator = as_generator(rng)
+    if starts is None and rng is None and journal is not None:
+        raise InvalidSetting("a journal goes on from the same starts: pass rng=, from which they are drawn, or starts=")
+    points = _points(starts, n, within, sampler, generator)
+    most = _certified(certify, starts is None, options)
     args = args if isinstance(args, tuple) else (args,)
     executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
-    generators: list[Any] = list(as_generator(rng).spawn(len(points)))
+    generators: list[Any] = list(generator.spawn(len(points)))
     if rng is None and journal is not None:
         generators = [None] * len(points)  # each journal remembers its own
+    spread = spread_of(np.array([to_numpy(x).astype(np.float64) for x in points]))
+    basins = None if most is None else Basins(most, spread, joining=journal is None)
+    looks: list[Oracle] = []
 
-    def job(i: int, evaluate: Evaluate) -> Result:
+    def job(i: int, evaluate: CoroutineThread[Result]) -> Result:
         record = None if journal is None else Journal.of(journal).numbered(i)
         own: dict[str, Any] = {"rng": generators[i], "workers": evaluate, "journal": record, "vectorized": vectorized}
-        return minimize(fun, points[i], args, **own, **options)
+        if basins is None:
+            return minimize(fun, points[i], args, stop=stop, **own, **options)
+        f = Oracle.of(fun, args=args, vectorized=vectorized, workers=evaluate, failures=Failures("penalise"))
+        looks.append(f)
+        gate = Gate(basins, i, evaluate.pause, f.tagged("join"), stop)
+        return minimize(fun, points[i], args, stop=gate, **own, **options)
 
-    lockstep = Lockstep(executor)
+    lockstep = Lockstep(executor, None if basins is None else basins.decide)
     try:
         ended = lockstep.run([partial(job, i) for i in range(len(points))])
     finally:
@@ -165,27 +298,48 @@ def multistart(
         if not isinstance(getattr(one, "result", None), Result):
             raise one
     runs: list[Any] = [vars(one)["result"] if isinstance(one, BaseException) else one for one in ended]
-    result = Multistart(tuple(runs), lockstep.rounds, lockstep.calls, lockstep.interrupted)
+    result = Multistart(
+        tuple(runs),
+        lockstep.rounds,
+        lockstep.calls,
+        lockstep.interrupted,
+        sum(f.ledger.queries for f in looks),
+        spread,
+        {} if basins is None else basins.joined,
+    )
     if failed:
         vars(failed[0])["result"] = result
         raise failed[0]
     return result
 
 
-def _starts(starts: Any) -> Sequence[Array]:
-    try:
-        points = [as_point(x, f"starts[{i}]") for i, x in enumerate(starts)]
-    except TypeError:
-        points = []
-    odd = [i for i, x in enumerate(points) if x.shape != points[0].shape]
-    if odd:
+def _points(starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator) -> Sequence[Array]:
+    """The starts: those given, or those drawn."""
+    if starts is not None:
+        if n is not None or within is not None:
+            raise InvalidSetting("starts= and n=, within= exclude one another: pass the points, or how to draw them")
+        return given(starts)
+    if n is None or within is None:
+        raise InvalidSetting("multistart needs starts: pass starts=points, or n=64, within=[(low, high), ...]")
+    return list(sampled(n, within, sampler, rng))
+
+
+def _certified(certify: Any, sampled: bool, options: dict[str, Any]) -> int | None:
+    """How many distinct minima are certified; None: every run by itself."""
+    name = options.get("method", "auto")
+    fitting = (name == "auto" or isinstance(name, Auto)) and options.get("samples") is None
+    if certify is None:
+        certify = MOST if sampled and fitting else "all"
+    if isinstance(certify, str) and certify == "all":
+        return None
+    if isinstance(certify, bool) or not isinstance(certify, int | np.integer) or certify < 1:
+        raise InvalidSetting(f"certify={certify!r} must be a positive number of distinct minima, or 'all'")
+    if not fitting:
         raise InvalidSetting(
-            f"starts[{odd[0]}] has {counted(points[odd[0]].shape[0], 'variable')}, but starts[0] has "
-            f"{points[0].shape[0]}: all starts are points of one function"
+            f"certify={certify} is for method='auto' on functions without samples, whose runs can wait before their "
+            "certificates: pass certify='all'"
         )
-    if not points:
-        raise InvalidSetting(f"starts={starts!r:.60} must hold at least one vector: pass [x0] * n for n runs from x0")
-    return points
+    return int(certify)
 
 
 def _rank(result: Result) -> tuple[bool, float]:

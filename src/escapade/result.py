@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from . import _html
 from ._array import Array, to_numpy
+from ._plain import dtype_of, plain, restored
 from ._text import counted, sentence
 from .certificate import Certificate
+from .certificate.certificate import COLOURS
 from .oracle import Oracle
 from .stopping import Stop
 from .trace import Move, Trace
@@ -21,6 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNMOVED = "It is x0, unmoved."
+CERTIFIED = {"minimum": "A minimum was certified."}
+"""What is said of a certificate that holds, where it says more than second-order."""
+
+APART = ("certificate", "history", "stop")
+"""Fields that are written in a form of their own."""
+
+SHOWN = {"saddle": "Its point is a saddle.", "not stationary": "Its point is not stationary."}
 VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
 
 
@@ -34,7 +44,9 @@ class Result(OptimizeResult):
     success : True only if the certificate holds
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
+    jac : the gradient at x as the certificate measured it, or None
     nfev, ncalls : queries, and calls of the user's function
+    njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nfev_by_purpose, nrounds, nit, n_escapes : the books
     x_best, fun_best : the best point evaluated at all, stencils included
     history : one record an iterate
@@ -51,9 +63,12 @@ class Result(OptimizeResult):
     nfev: int
     ncalls: int
     nit: int
+    njev: int
+    nhev: int
     ngrad: int
     nrounds: int
     n_escapes: int
+    jac: Array
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
@@ -72,11 +87,11 @@ class Result(OptimizeResult):
         why: str = "",
     ) -> Self:
         """The result of a run that ended at x, and what an error that ended it says."""
-        (x_best, fun_best), ledger, fun = f.best, f.ledger, math.nan
+        (x_best, fun_best), ledger, fun, said = f.best, f.ledger, math.nan, ""
         if certificate is not None:
             fun = certificate.fun
             if certificate.holds:
-                stop = Stop.CERTIFIED
+                stop, said = Stop.CERTIFIED, CERTIFIED.get(certificate.verdict, Stop.CERTIFIED.sentence)
             elif stop in (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED, Stop.NOT_STATIONARY):
                 stop = VERDICTS[certificate.verdict]
                 if stop is Stop.UNDECIDED and f.refused:
@@ -87,6 +102,8 @@ class Result(OptimizeResult):
             fun = math.nan if trace[-1].fun is None else trace[-1].fun
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best
+        if not said:
+            said = stop.sentence if certificate is None else _agreeing(stop, certificate)
         if stop is Stop.BUDGET:
             why = why or str(f.refused or "")
         unmoved = UNMOVED if certificate is not None and np.array_equal(to_numpy(x), to_numpy(trace.x0)) else ""
@@ -96,14 +113,17 @@ class Result(OptimizeResult):
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=" ".join(filter(None, (stop.sentence, sentence(why), unmoved))),
+            message=" ".join(filter(None, (said, sentence(why), unmoved))),
             stop=stop,
             certificate=certificate,
+            jac=None if certificate is None else certificate.jac,
             nfev=ledger.queries,
             ncalls=ledger.calls,
             nit=len(trace),
             nfev_by_purpose=dict(ledger.by_purpose),
             nrounds=ledger.rounds,
+            njev=ledger.gradients,
+            nhev=ledger.products,
             ngrad=ledger.gradients,
             n_escapes=sum(step.move is Move.ESCAPE for step in trace),
             x_best=x_best,
@@ -114,12 +134,22 @@ class Result(OptimizeResult):
 
     def to_json(self, **options: Any) -> str:
         """The result as JSON, its history included; NaN and infinities are null."""
-        data = {
-            key: _plain(value) for key, value in self.items() if key not in ("certificate", "history", "stop", "jac")
-        }
+        data = {key: plain(value) for key, value in self.items() if key not in APART}
         certificate = None if self.certificate is None else json.loads(self.certificate.to_json())
         data |= {"stop": self.stop.name, "certificate": certificate, "history": self.history.plain()}
-        return json.dumps(data, **options)
+        return json.dumps({**data, "x0": plain(self.history.x0), "dtype": dtype_of(self.x)}, **options)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The result that `to_json` wrote; its arrays are those of NumPy."""
+        data = json.loads(text)
+        dtype = data["dtype"]
+        certificate = None if data["certificate"] is None else Certificate.from_json(json.dumps(data["certificate"]))
+        history = Trace.restored(data["history"], np.asarray(data["x0"], dtype=dtype), dtype)
+        result = cls()
+        result.update(restored(cls, {key: value for key, value in data.items() if key not in APART}, dtype))
+        result.update(stop=Stop[data["stop"]], certificate=certificate, history=history)
+        return result
 
     def plot(self, ax: Axes | None = None, *, fun: Callable[[Array], Any] | None = None) -> Axes:
         """Draw f against queries, coloured by phase, with escapes and the certificate marked.
@@ -137,22 +167,36 @@ class Result(OptimizeResult):
         return plot_run(self, ax, fun)
 
     def __str__(self) -> str:
-        lines = [
-            f"message     {self.message}",
-            f"success     {self.success}",
-            f"fun         {self.fun:.10g}",
-            f"x           {_short(self.x)}",
-            f"method      {self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}",
-            f"queries     {self.nfev} in {counted(self.nrounds, 'round')}: "
-            + ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items()),
-        ]
-        if self.constants:
-            lines.append("estimated   " + ", ".join(f"{name} {value:.3g}" for name, value in self.constants.items()))
+        lines = [f"{name:<12}{text}" for name, text in self.rows()]
         if self.certificate is not None:
             lines += ["certificate", *(f"  {line}" for line in str(self.certificate).splitlines())]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is printed before the certificate: names, and what is said of each."""
+        spent = ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items())
+        lines = [
+            ("message", self.message),
+            ("success", str(self.success)),
+            ("fun", f"{self.fun:.10g}"),
+            ("x", _short(self.x)),
+            ("method", f"{self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}"),
+            ("queries", f"{self.nfev} in {counted(self.nrounds, 'round')}: {spent}"),
+        ]
+        lines += [(name, str(n)) for name, n in (("gradients", self.njev), ("products", self.nhev)) if n]
+        if self.constants:
+            named = ", ".join(f"{name} {value:.3g}" for name, value in self.constants.items())
+            lines.append(("estimated", named))
+        return lines
+
+    def _repr_html_(self) -> str:
+        (_, heading), *rows = self.rows()
+        if self.certificate is None:
+            return _html.page(heading, _html.OPEN, _html.table(rows))
+        shown = _html.folded("certificate", _html.table(self.certificate.rows()), unfolded=True)
+        return _html.page(heading, COLOURS[self.certificate.verdict], _html.table(rows), shown)
 
 
 def _short(x: Array) -> str:
@@ -160,13 +204,8 @@ def _short(x: Array) -> str:
     return f"[{', '.join(values)}{', ...' if x.shape[0] > 6 else ''}]"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if value is None or isinstance(value, str | bool):
-        return value
-    if hasattr(value, "shape") and value.shape != ():
-        return [float(v) for v in to_numpy(value)]
-    if isinstance(value, int):
-        return value
-    return float(value) if math.isfinite(value) else None
+def _agreeing(stop: Stop, certificate: Certificate) -> str:
+    """Why a run ended, and what was shown of its point, where the ending does not say."""
+    if stop in VERDICTS.values() or certificate.verdict == "undecided":
+        return stop.sentence
+    return f"{stop.sentence} {SHOWN[certificate.verdict]}"

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from . import budget
-from ._array import Array
+from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
 from .curvature import Evidence
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
+from .domain import Geometry
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
-from .methods import PRESETS, Goal, Method
+from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Oracle
+from .progress import Progress, progress
 from .result import Result
 from .stopping import Ending, Limits, Stop
-from .trace import Iterate, Trace
+from .trace import Iterate, Step, Trace
 from .watch import VALUE_SAMPLES, Watch
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -37,14 +44,20 @@ class Run:
     rng: np.random.Generator
     limits: Limits
     progress: bool
+    geometry: Geometry = field(default_factory=Geometry)
     relative: bool = False
     """Whether tolerances are shares of units that are learnt at x0."""
+    x_scale: Array = None
     y: Array = None
     """The point in the method's own variables."""
+    asked: Certifier | None = None
+    """The certifier in the user's variables."""
     trace: Trace = field(default_factory=Trace)
     watch: Watch | None = None
     """Of a sampled function."""
     constants: dict[str, float] = field(default_factory=dict)
+    fun: float | None = None
+    """The value at x, where the method knows it."""
     reserved: int = 0
     failure: float = 0.0
     """What the certificate states in all."""
@@ -56,7 +69,19 @@ class Run:
 
     def go(self) -> Result:
         name = self.method if isinstance(self.method, str) else self.method.name
-        ending, certificate = self._with_final_point(self._iterate(name)), None
+        LOG.info("%s from a point of %d variables", name, self.x.shape[0])
+        show = progress(self.progress, None if self.f.remaining == math.inf else int(self.f.remaining))
+        message = ""
+        try:
+            result = self._result(name, show)
+            message = result.message
+        finally:
+            show.close(message)
+        LOG.info("%s ended after %d queries: %s", name, result.nfev, result.message)
+        return result
+
+    def _result(self, name: str, show: Progress) -> Result:
+        ending, certificate = self._with_final_point(self._iterate(name, show)), None
         if ending.final:
             certificate = self._unseen(ending)
         elif not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
@@ -69,13 +94,13 @@ class Run:
             why = why or ending.evidence.finding.reason
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
+        if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
+            result.update(x=self.x, fun=self.fun)
         if ending.value is not None:
             fun = ending.value.value, ending.value.error
             result.update(fun=self.problem.value * fun[0], fun_error=self.problem.value * fun[1])
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
-        if self.progress:
-            sys.stderr.write(f"\r{result.message}\x1b[K\n")
         return result
 
     def _ended(self, error: BaseException) -> Ending:
@@ -101,9 +126,10 @@ class Run:
         self.x, self.y = x, self.problem.inside(x)
         return Ending(ending.stop)
 
-    def _iterate(self, name: str) -> Ending:
-        self.trace.x0 = self.y = self.x
+    def _iterate(self, name: str, show: Progress) -> Ending:
+        self.trace.x0 = self.x
         try:
+            self._check_gradient()
             self._scale()
             f, y = self.problem.f, self.y
             method = self._configured(f, y)
@@ -118,7 +144,14 @@ class Run:
                 except StopIteration as end:
                     ending: Ending = end.value
                     return ending if self.spent > 0 else Ending(ending.stop)
-                self._record(iterate, name)
+                if iterate.arrived:
+                    stop = self._arrived(iterate)
+                    if stop is not None:
+                        return Ending(stop)
+                    continue
+                step = self._record(iterate)
+                LOG.debug("%s  %s", name, step)
+                show.step(step.nfev, f"{name}  {step}")
                 try:
                     stop = self.limits.reached(self.trace, self.f.best[1])
                 except Exception as error:  # the user's own, whatever it is
@@ -135,11 +168,27 @@ class Run:
         finally:
             self.f.reserve(-self.reserved)
 
+    def _arrived(self, iterate: Iterate) -> Stop | None:
+        self.y, self.x = iterate.x, self.problem.outside(iterate.x)
+        self.fun = iterate.in_units(self.problem.value).fun
+        return self.limits.arrived(self.x, self.fun)
+
+    def _check_gradient(self) -> None:
+        """Hold the user's gradient against values around x0, where it is used.
+
+        Queries: those of `check_gradient`
+        """
+        if self.f.differentiable and self.certifier.gradients:
+            x, unit = to_numpy(self.x).astype(np.float64), self.problem.unit
+            scale = lengths(x) if unit is None else to_numpy(unit).astype(np.float64)
+            check_gradient(self.f, self.x, scale, self.rng)
+
     def _scale(self) -> None:
         """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""
         if self.relative:
-            known = {"x_scale": self.problem.unit, "resolution": self.certifier.resolution}
-            self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, **known)
+            known: Any = {"x_scale": self.x_scale, "resolution": self.certifier.resolution}
+            self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, self.problem.frame, **known)
+        self.asked = self.certifier
         self.y, self.certifier = self.problem.inside(self.x), self.problem.certifier(self.certifier)
         self.goal = self.goal.asked(self.certifier.tolerances, self.certifier.noise)
 
@@ -147,6 +196,8 @@ class Run:
         method = self.method
         if isinstance(method, str):
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
+        if isinstance(method, Auto) and not f.domain.unbounded:
+            method = replace(method, certifier=replace(self.certifier, x0=y))
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)
@@ -162,11 +213,19 @@ class Run:
                 self.reserved = min(self.reserved, 24 * (d + 1) + 76)
             f.reserve(self.reserved)
 
-    def _record(self, iterate: Iterate, name: str) -> None:
+    def _record(self, iterate: Iterate) -> Step:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
         step = self.trace.add(iterate.in_units(self.problem.value), self.x, self.f.ledger, self.f.best[1])
-        if self.progress:
-            sys.stderr.write(f"\r{name}  {step}\x1b[K")
+        self.fun = step.fun
+        return step
+
+    def _certify_across(self, f: Oracle) -> Certificate:
+        """The certificate of the last iterate across the invariances there, which are others than at the start."""
+        began, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        own = {"failure": self.certifier.failure, "x0": self.trace.x0, "x_scale": self.x_scale}
+        task = replace(self.asked or self.certifier, **own)
+        found = in_geometry(task, f, self.x, self.geometry, self.rng, relative=self.relative)
+        return replace(with_books(found, f, began, rounds), failure=self.failure)
 
     def _unseen(self, ending: Ending) -> Certificate:
         """The certificate of a point around which nothing is asked for."""
@@ -178,9 +237,13 @@ class Run:
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
         f, problem, evidence = self.f.tagged("certificate", pin=True), self.problem, ending.evidence
+        if self.geometry.invariant is not None:
+            return self._certify_across(f)
+        if evidence.certificate is not None:
+            return replace(problem.certificate(evidence.certificate, self.x), failure=self.failure)
         if evidence.finding is None or evidence.elsewhere(self.y):
             evidence = Evidence()
-        certifier = replace(self.certifier, x0=self.trace.x0)
+        certifier = replace(self.certifier, x0=self.trace.x0 if self.geometry.plain else problem.inside(self.trace.x0))
         found = certifier(problem.f.tagged("certificate", pin=True), self.y, self.rng, evidence)
         certificate = replace(problem.certificate(found, self.x), failure=self.failure)
         if math.isfinite(certificate.fun):

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ._array import Array
 from .curvature import Evidence, Finding
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted, UnboundedBelow
 from .interval import Estimate
@@ -44,12 +45,15 @@ class Stop(Enum):
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."
     DIVERGED = 15, "The method diverged: f rose far above f(x0); the best point is kept."
 
+    JOINED = 20, "The run came to a point that another run had found; it is not certified."
+    SET_ASIDE = 21, "The run arrived at a point that is not among those to be certified."
+
     @property
     def quiet(self) -> bool:
         """Whether nothing more may be asked of the function after this ending (a budget may have been set aside)."""
         return self in (
             *(Stop.UNBOUNDED, Stop.BUDGET, Stop.TIME, Stop.CALLBACK, Stop.INTERRUPTED, Stop.NON_FINITE),
-            *(Stop.USER_ERROR, Stop.CALLBACK_ERROR),
+            *(Stop.USER_ERROR, Stop.CALLBACK_ERROR, Stop.JOINED, Stop.SET_ASIDE),
         )
 
     @classmethod
@@ -85,7 +89,10 @@ class Ending:
 
 
 class Rule(Protocol):
-    """A stopping rule: asked after every iterate."""
+    """A stopping rule: asked after every iterate. It may answer with the ending itself.
+
+    A rule that has a method `arrived(x, fun)` is asked for an ending (or None) where a method is about to certify x.
+    """
 
     def __call__(self, trace: Trace) -> bool: ...
 
@@ -248,8 +255,13 @@ class Limits:
             return Stop.UNBOUNDED
         if self.callback is not None and self.callback(trace[-1]):
             return Stop.CALLBACK
-        if self.rule is not None and self.rule(trace):
-            return Stop.RULE
+        if self.rule is not None and (met := self.rule(trace)):
+            return met if isinstance(met, Stop) else Stop.RULE
         if time.monotonic() > self.deadline:
             return Stop.TIME
         return Stop.ITERATIONS if self.maxiter is not None and len(trace) >= self.maxiter else None
+
+    def arrived(self, x: Array, fun: float | None) -> Stop | None:
+        """The ending of a run that is about to certify x, if the rule has one."""
+        asked = getattr(self.rule, "arrived", None)
+        return None if asked is None or fun is None else asked(x, fun)

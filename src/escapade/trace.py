@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
-from ._array import Array, to_numpy
+from ._array import Array
+from ._plain import plain, restored
 from ._text import counted
 from .oracle import Ledger
 
@@ -29,6 +30,8 @@ class Iterate:
     move: Move = Move.DESCENT
     fun: float | None = None
     grad_norm: float | None = None
+    arrived: bool = False
+    """No new iterate: the method is about to certify this one."""
     estimated: bool = False
     """Whether `fun` is what a model thinks of a function with noise, and no value of it."""
 
@@ -87,15 +90,9 @@ class Trace:
 
     def plain(self) -> list[dict[str, Any]]:
         """The records as dictionaries of plain numbers."""
-        return [
-            {
-                "nit": step.nit,
-                "move": step.move.value,
-                "fun": step.fun,
-                "grad_norm": step.grad_norm,
-                "nfev": step.nfev,
-                "by_purpose": step.by_purpose,
-                "x": [float(v) for v in to_numpy(step.x)],
-            }
-            for step in self.steps
-        ]
+        return [plain(step) for step in self.steps]
+
+    @classmethod
+    def restored(cls, records: list[dict[str, Any]], x0: Array, dtype: str) -> Self:
+        """The trace that `plain` gave the records of."""
+        return cls([Step(**restored(Step, record, dtype)) for record in records], x0)

@@ -22,8 +22,12 @@ SAYS = {
     "journal.md": "journal     ",
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
+    "bounds.md": "strongly active",
     "scale.md": "no gradient below",
     "methods.md": "",
+    "least_squares.md": "known to",
+    "multistart.md": "distinct point",
+    "results.md": "escapade.run: auto ended after",
 }
 
 

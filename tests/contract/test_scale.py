@@ -47,6 +47,22 @@ def test_smooth_functions_are_not_taken_for_rough(name, d):
             assert found.kind is ladder.Kind.SMOOTH
 
 
+@pytest.mark.parametrize("steep", [0.05, 10.0])
+def test_humps_as_large_as_all_that_f_does_are_f_and_small_ones_on_a_parabola_are_not(steep):
+    """Variables that are thought to matter over 5, and humps that are 0.16 apart."""
+    kinds = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+
+        def humps(x):
+            return float(np.sum(np.sin(20 * x[1:]) ** 2 * np.sin(20 * x[:-1]) ** 2) + steep * np.sum(x**2))
+
+        local = measure(Oracle.of(humps), 1e-4 * rng.standard_normal(8), curvtol=1e-2, rng=rng)
+        kinds.append(scale.look(local, np.full(8, 5.0), gtol=1e-4, curvtol=1e-2, rng=rng).kind)
+    smooth = kinds.count(ladder.Kind.SMOOTH)
+    assert smooth >= 9 if steep < 1 else smooth <= 3
+
+
 ROUGH = {
     "six digits": (lambda v: float(f"{v:.6g}"), 100.0),
     "float32": (lambda v: float(np.float32(v)), 100.0),

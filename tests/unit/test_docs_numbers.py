@@ -30,7 +30,7 @@ CONSTANT = re.compile(rf"`([A-Z][A-Z_0-9]+)`\s+=\s+({VALUE})")
 def rooms():
     """The settings objects of all rooms, by name."""
     found = {}
-    for path in sorted(SRC.rglob("settings.py")):
+    for path in sorted([*SRC.rglob("settings.py"), SRC / "basins.py"]):
         module = importlib.import_module(".".join(["escapade", *path.relative_to(SRC).with_suffix("").parts]))
         own = {name: one for name, one in vars(module).items() if name.isupper()}
         found |= {name: one for name, one in own.items() if is_dataclass(one) and list(numbers_of(one))}

@@ -1,7 +1,10 @@
 """The driver: stopping rules, statuses, progress, history, books, reserves, settings, and what it refuses."""
 
+import io
+import logging
 import math
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -90,7 +93,7 @@ def test_maxtime_ends_a_method_that_asks_for_gradients_alone():
         lambda x: float(x[0]) + 0.5 * float(x[1]) ** 2,
         np.ones(2),
         method="neon2-gd",
-        grad=lambda x: np.array([1.0, x[1]]),
+        jac=lambda x: np.array([1.0, x[1]]),
         maxtime=0.2,
         rng=0,
     )
@@ -227,16 +230,59 @@ def test_a_callback_that_stops_the_run_has_not_failed():
 # What is shown and kept
 
 
-def test_progress_writes_a_live_line(capsys):
+def test_progress_writes_lines_without_escape_codes_where_stderr_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("escapade.progress.EVERY", 0.0)
     result = solve(method="escaping-bfgs", progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    lines = err.split("\r")
-    assert len(lines) == result.nit + 2
-    assert "escaping-bfgs  iterate 1" in lines[1]
-    assert "queries  descent  f = " in lines[1]
-    assert "|g| = " in lines[2]
-    assert lines[-1] == f"{result.message}\x1b[K\n"
+    lines = err.splitlines()
+    assert len(lines) == result.nit + 1
+    assert "escaping-bfgs  iterate 1" in lines[0]
+    assert "queries  descent  f = " in lines[0]
+    assert "|g| = " in lines[1]
+    assert lines[-1] == result.message
+    assert all(c.isprintable() or c == "\n" for c in err)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("installed", ["tqdm", "rich", ""])
+def test_progress_is_a_bar_on_a_terminal_where_one_is_installed(installed, monkeypatch):
+    if installed:
+        pytest.importorskip(installed)
+    monkeypatch.setattr("escapade.progress.find_spec", lambda name: name if name == installed else None)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    result = solve(method="escaping-bfgs", progress=True, maxfev=1000)
+    written = sys.stderr.getvalue()
+    assert result.message in written
+    assert "iterate" in written
+    assert ("\x1b" in written) is (installed == "rich")
+    if installed == "tqdm":
+        assert f"{result.history[-1].nfev}/1000" in written or "/1000" in written
+
+
+def test_progress_of_a_run_that_fails_is_closed(monkeypatch):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with pytest.raises(EvaluationFailed):
+        escapade.minimize(lambda x: 1 / 0, PROBLEM.start, progress=True)
+
+
+def test_logging_is_silent_until_it_is_asked_for(capsys, caplog):
+    logger = logging.getLogger("escapade")
+    assert any(isinstance(handler, logging.NullHandler) for handler in logger.handlers)
+    assert logger.level == logging.NOTSET
+    with caplog.at_level(logging.DEBUG, logger="escapade"):
+        result = solve()
+        escapade.certify(PROBLEM, result.x)
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith("auto from a point of 5 variables")
+    assert f"ended after {result.nfev} queries: {result.message}" in said[-2]
+    assert "minimum after" in said[-1]
+    assert sum("iterate" in line for line in said) == result.nit
+    assert capsys.readouterr() == ("", "")
 
 
 def test_silence_is_the_default(capsys):
@@ -256,7 +302,7 @@ def test_history_is_one_record_an_iterate():
         assert step.nfev == sum(step.by_purpose.values()) <= result.nfev
         assert step.x.shape == (5,)
     assert np.array_equal(history[-1].x, result.x)
-    assert set(history.plain()[0]) == {"nit", "move", "fun", "grad_norm", "nfev", "by_purpose", "x"}
+    assert set(history.plain()[0]) == {"nit", "move", "fun", "grad_norm", "nfev", "by_purpose", "x", "best"}
 
 
 def test_the_books_by_purpose():
@@ -337,10 +383,8 @@ def test_rounds_are_preferred_by_auto_alone(method):
     assert solve(method=method, prefer="queries", maxfev=100).nfev <= 100
 
 
-def test_bounds_and_constraints_are_refused():
-    with pytest.raises(InvalidSetting, match="bounds are not supported"):
-        solve(bounds=[(0, 1)] * 5)
-    with pytest.raises(InvalidSetting, match="constraints are not supported"):
+def test_constraints_that_are_no_linear_equalities_are_refused():
+    with pytest.raises(InvalidSetting, match="only linear equalities are supported"):
         solve(constraints={"type": "eq"})
     assert solve(constraints=()).success
 
@@ -348,7 +392,7 @@ def test_bounds_and_constraints_are_refused():
 def test_capabilities_that_lack():
     with pytest.raises(MissingCapability, match="samples"):
         solve(method="zo-sgd-ncf")
-    with pytest.raises(MissingCapability, match="grad="):
+    with pytest.raises(MissingCapability, match="jac="):
         solve(method="neon2-gd")
 
 

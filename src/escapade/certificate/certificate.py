@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from .._array import Array, to_numpy
+from .. import _html
+from .._array import Array, Vector
+from .._plain import dtype_of, plain, restored
 from .._text import counted
+from ..domain import Frame
 from ..interval import Interval
 from ..tolerances import Units
 from .rules import Verdict
@@ -24,6 +27,38 @@ class Trusted:
 
     def __str__(self) -> str:
         return f"{self.value:.2g} ({self.source})"
+
+
+@dataclass(frozen=True)
+class ActiveSets:
+    """Where the variables of a bounded problem are: indices, and the slopes inward from the bounds."""
+
+    free: tuple[int, ...] = ()
+    strong: tuple[int, ...] = ()
+    """On a bound from which f rises by more than gtol."""
+    weak: tuple[int, ...] = ()
+    """On a bound, and not strongly."""
+    fixed: tuple[int, ...] = ()
+    """Their bounds leave them one value."""
+    multipliers: dict[int, Interval] = field(default_factory=dict)
+    """Intervals that hold the slopes df/dx_i inward of the variables on bounds: the Lagrange multipliers."""
+
+    def times(self, factors: Vector) -> ActiveSets:
+        """The same with other units of the variables and of f."""
+        return replace(self, multipliers={i: held * float(factors[i]) for i, held in self.multipliers.items()})
+
+    def owned(self, frame: Frame, d: int) -> ActiveSets:
+        """The same in the variables outside of a frame: those that it leaves no freedom are fixed."""
+        strong, weak = (tuple(frame.owner(i) for i in part) for part in (self.strong, self.weak))
+        moved = frame.moved(d)
+        free = tuple(i for i in moved if i not in strong and i not in weak)
+        fixed = tuple(i for i in range(d) if i not in moved)
+        held = {frame.owner(i): interval for i, interval in self.multipliers.items()}
+        return ActiveSets(free, strong, weak, fixed, held)
+
+    def __str__(self) -> str:
+        parts = {"free": self.free, "strongly active": self.strong, "weakly active": self.weak, "fixed": self.fixed}
+        return ", ".join(f"{len(part)} {name}" for name, part in parts.items() if part) or "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +77,8 @@ class Certificate:
     """Holds the norm of the gradient."""
     curvature: Interval
     """Holds the smallest eigenvalue of the Hessian."""
+    jac: Array = None
+    """The gradient of f at x as it was measured, in the user's variables."""
     direction: Array = None
     """At a saddle, a unit vector along which f decreases."""
     radius: float | None = None
@@ -67,7 +104,16 @@ class Certificate:
     nfev: int = 0
     nfev_by_purpose: dict[str, int] = field(default_factory=dict)
     nrounds: int = 0
+    njev: int = 0
+    """Gradients of the user's own that it took, and products with the Hessian."""
+    nhev: int = 0
     seed: int | None = None
+    active: ActiveSets | None = None
+    """Where there are bounds: the variables that are free, strongly and weakly active, and fixed, and the multipliers.
+    `gradient` then holds the residual of the Karush-Kuhn-Tucker conditions, and `curvature` the smallest eigenvalue of
+    the Hessian in the free and weakly active variables."""
+    invariant: int = 0
+    """The dimension of the directions along which f was seen not to change: curvature is that of their complement."""
     scaled: bool = False
     """Whether norms and curvatures are those in x / x_scale, or in the units that were learnt."""
     units: Units | None = None
@@ -90,39 +136,58 @@ class Certificate:
         """1 - failure."""
         return 1 - self.failure
 
+    @property
+    def _cost(self) -> str:
+        own = [(self.njev, "gradient"), (self.nhev, "product")]
+        return " and ".join([counted(self.nfev, "query", "queries"), *(counted(n, what) for n, what in own if n)])
+
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
-        data = {
-            name: _plain(getattr(self, name))
-            for name in self.__dataclass_fields__  # the fields in their order
-        }
-        return json.dumps({**data, "holds": self.holds}, **options)
+        return json.dumps({**plain(self), "holds": self.holds, "dtype": dtype_of(self.x)}, **options)
 
-    def __str__(self) -> str:
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The certificate that `to_json` wrote; its arrays are those of NumPy."""
+        data = json.loads(text)
+        return cls(**restored(cls, data, data["dtype"]))
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What is printed: names, and what is said of each."""
         lines = [
-            f"verdict     {self.verdict}: {SENTENCES[self.verdict]}",
-            f"gradient    norm in {self.gradient}, tolerance {self.gtol:.3g}",
-            f"curvature   smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}",
+            ("verdict", f"{self.verdict}: {SENTENCES[self.verdict]}"),
+            ("gradient", f"norm in {self.gradient}, tolerance {self.gtol:.3g}"),
+            ("curvature", f"smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}"),
         ]
+        if self.active is not None:
+            lines.append(("variables", str(self.active)))
+        if self.invariant:
+            lines.append(("invariant", f"along {counted(self.invariant, 'direction')}: curvature is that across them"))
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
-            lines.append(f"minimiser   within {self.radius:.2g} of {variables}")
+            lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))
         if self.lengths is not None:
             rough = f", rough below by {self.roughness:.2g}" if self.roughness else ""
-            lines.append(f"lengths     seen over {self.lengths}{rough}")
+            lines.append(("lengths", f"seen over {self.lengths}{rough}"))
         if self.units is not None:
-            lines.append(f"units       {self.units}: norms and curvatures are those of y = x / lengths")
-        lines.append(f"how         {self.finder or 'gradient alone'}: {self.reason}")
+            lines.append(("units", f"{self.units}: norms and curvatures are those of y = x / lengths"))
+        lines.append(("how", f"{self.finder or 'gradient alone'}: {self.reason}"))
         if self.remedy:
-            lines.append(f"remedy      {self.remedy}")
+            lines.append(("remedy", self.remedy))
         given = ", ".join(f"{name} {constant}" for name, constant in self.trusted.items())
-        lines.append(f"trusting    {given or 'nothing'}")
-        lines.append(
-            f"cost        {counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
+        lines.append(("trusting", given or "nothing"))
+        cost = (
+            f"{self._cost} in {counted(self.nrounds, 'round')}, "
             f"failure probability at most {self.failure:.3g}"
             + (", in scaled variables" if self.scaled and self.units is None else "")
         )
-        return "\n".join(lines)
+        return [*lines, ("cost", cost)]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12}{text}" for name, text in self.rows())
+
+    def _repr_html_(self) -> str:
+        (_, heading), *rows = self.rows()
+        return _html.page(heading, COLOURS[self.verdict], _html.table(rows))
 
 
 SENTENCES: dict[str, str] = {
@@ -134,21 +199,11 @@ SENTENCES: dict[str, str] = {
 }
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Interval):
-        return [_plain(value.lower), _plain(value.upper)]
-    if isinstance(value, Lengths):
-        return [_plain(value.shortest), _plain(value.longest)]
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Units):
-        return {"lengths": _plain(value.lengths), "value": _plain(value.value), "curvature": _plain(value.curvature)}
-    if isinstance(value, Trusted):
-        return {"value": _plain(value.value), "source": value.source}
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    return [float(v) for v in to_numpy(value)]
+COLOURS: dict[str, str] = {
+    "minimum": _html.GOOD,
+    "second-order": _html.GOOD,
+    "saddle": _html.BAD,
+    "not stationary": _html.BAD,
+    "undecided": _html.OPEN,
+}
+"""Of a verdict in a notebook."""

@@ -127,7 +127,7 @@ def judged(
         "curvature": 2 * float(np.median(np.abs(scaled[:, min(1, len(part) - 1)]))) / float(length[0]) ** 2,
         "fall": float(f0 - np.min(values)),
     }
-    if not flagged.any():
+    if not flagged.any() or _is_all_there_is(residual, floor, change, flagged):
         return Ladder(Kind.SMOOTH, **seen)
     inside, outside = int(np.flatnonzero(flagged).max()), int(np.flatnonzero(flagged).min())
     fall = math.log(residual[outside] / residual[inside], LADDER.ratio) if min(residual[[outside, inside]]) > 0 else 0.0
@@ -136,6 +136,17 @@ def judged(
     level = max(outside, 1) if inside >= 1 else outside
     # The residual of independent errors of size A is sqrt(2 (1 + 1/16...)) = 1.4 A.
     return Ladder(kind, float(residual[level]) / 1.4, float(length[inside + 1]), **seen)
+
+
+def _is_all_there_is(residual: Vector, floor: Vector, change: Vector, flagged: Flags) -> bool:
+    """Whether the structure makes up what f does at the longest length, and f is smooth below it, over two falls at
+    least: then it is no roughness of a function that varies over longer lengths, but the function."""
+    below = residual[int(np.flatnonzero(flagged).max()) :]
+    seen = len(below) > 2 and bool(np.all(below > LADDER.clear * floor[-len(below) :]))
+    if not (seen and residual[0] > LADDER.whole * change[0]):
+        return False
+    falls = np.log(below[:-1] / below[1:]) / math.log(LADDER.ratio)
+    return bool(np.all((falls > LADDER.smooth[0]) & (falls < LADDER.smooth[1])))
 
 
 def _structure(

@@ -37,13 +37,15 @@ class CoroutineThread(Generic[T]):
     ----------
     back : whether the job waits to be sent something (or has ended); otherwise it has the turn
     live : whether it has not ended
-    wanted : what it waits for, None before its start and after its end
+    wanted : what it waits for, None before its start and after its end, and while it pauses
+    paused : whether it waits to be told something else than values
     outcome, error : what it returned, or the exception it raised
     """
 
     def __init__(self, job: Callable[[Evaluate], T], calls: Callable[[int], int]) -> None:
         self.back, self.live = True, True
         self.wanted: Wanted | None = None
+        self.paused = False
         self.outcome: T | None = None
         self.error: BaseException | None = None
         self.calls = calls
@@ -80,10 +82,19 @@ class CoroutineThread(Generic[T]):
     # The side of the job
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
-        filters, self.wanted = warnings.filters, Wanted(block, batch)
+        self.wanted = Wanted(block, batch)
+        return self._told()
+
+    def pause(self) -> Any:
+        """Wait, for no values: what it is sent, once whoever runs it has something to tell."""
+        self.paused = True
+        return self._told()
+
+    def _told(self) -> Any:
+        filters = warnings.filters
         self._hand_back()
         self._go.acquire()
-        warnings.filters, self.wanted = filters, None
+        warnings.filters, self.wanted, self.paused = filters, None, False
         reply, self._reply = self._reply, None
         if isinstance(reply, BaseException):
             raise reply

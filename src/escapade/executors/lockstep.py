@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -37,9 +37,11 @@ class Lockstep:
     ----------
     rounds, calls, points : shared evaluations, calls of the user's function made for them, and points sent
     interrupted : whether Ctrl-C ended the runs early
+    decide : what each job that pauses is told, by number, asked when all others pause or have ended; some must go on
     """
 
     evaluate: Evaluate
+    decide: Callable[[Sequence[int]], Mapping[int, Any]] | None = None
     rounds: int = 0
     calls: int = 0
     points: int = 0
@@ -74,9 +76,23 @@ class Lockstep:
             running = [thread for thread in threads if not thread.back]
             if not ready and not running:
                 return
-            if not ready:
+            late, pausing = len(running), [thread for thread in ready if thread.paused]
+            ready = [thread for thread in ready if not thread.paused]
+            if running and not ready:
                 running[0].wait(BREATH)
-            replies, late = self._round([thread.wanted for thread in ready if thread.wanted is not None]), len(running)
+            elif pausing and not ready:
+                ready, replies = self._decided(threads, pausing)
+                continue
+            replies = self._round([thread.wanted for thread in ready if thread.wanted is not None])
+
+    def _decided(
+        self, threads: list[CoroutineThread[T]], pausing: list[CoroutineThread[T]]
+    ) -> tuple[list[CoroutineThread[T]], list[Any]]:
+        """The jobs that are told something, and what."""
+        if self.decide is None:
+            return pausing, [None] * len(pausing)
+        told = self.decide([threads.index(thread) for thread in pausing])
+        return [threads[index] for index in told], list(told.values())
 
     def _round(self, wanted: Sequence[Wanted]) -> list[Any]:
         """The raw values of every block, or the exception that its evaluation raised."""

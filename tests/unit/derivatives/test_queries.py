@@ -12,26 +12,36 @@ import pytest
 
 from escapade import Oracle, derivatives
 from escapade.derivatives import (
+    by_gradients,
     consistency,
     estimates,
+    feasible,
+    gradient_check,
+    invariance,
     jumps,
     ladder,
     noise,
     paper,
     product_errors,
     products,
+    residual_model,
     sampling,
     smoothness,
     units,
 )
 from escapade.derivatives import measure as measure_
+from escapade.derivatives.by_gradients import GradientProducts, measure_by_gradients
 from escapade.derivatives.estimates import GradientRule
 from escapade.derivatives.measure import LocalModel, measure
 from escapade.derivatives.noise import Noise, NoiseEvidence
 from escapade.derivatives.products import HessianProducts, Values
+from escapade.derivatives.residual_model import LocalResiduals, Pattern, group_columns
 from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_gradient
 from escapade.derivatives.settings import PRODUCTS
 from escapade.derivatives.stencil import CoordinateStencil
+from escapade.domain import Domain
+from escapade.errors import WrongGradient
+from escapade.loss import LINEAR
 from escapade.oracle import Batch
 from escapade.tolerances import Tolerances
 
@@ -566,8 +576,165 @@ def test_tolerances_where_f_curves_less_are_learnt_at_a_price(d):
     assert cost(local.f, lambda: units.beside(Tolerances.of(1e-4, None), local, rng)) == 0
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_residuals(d, sparse):
+    f = Oracle.of(lambda x: np.concatenate([x - 1, x**2]), loss=LINEAR)
+    depends = np.concatenate([np.eye(d), np.eye(d)]) > 0
+    pattern = Pattern(depends, group_columns(depends)) if sparse else Pattern.dense(d)
+    m, one, x, known = len(pattern.groups), np.ones(d), np.full(d, 0.3), {}
+    assert m == (1 if sparse else d)
+
+    def look() -> LocalResiduals:
+        rng = np.random.default_rng(0)
+        settings = {"unit": one, "lengths": one, "loss": LINEAR, "pattern": pattern, "noise": None, "rng": rng}
+        return residual_model.measure_residuals(f, x, **settings, **known)
+
+    assert cost(f, look) == promised(residual_model.measure_residuals, 0, m=m)
+    local = look()
+    known["known"] = local.r
+    assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
+    spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
+    assert spent == promised(residual_model._line, 0)
+    spent = cost(f, lambda: residual_model._lengths_of_line(f.residuals(), x, one, one, np.array([0.1, 0.2])))
+    assert spent == promised(residual_model._lengths_of_line, 0, m=2)
+    spent = cost(f, lambda: residual_model._sides(f.residuals(), x, one, 0.1 * one, pattern))
+    assert spent == promised(residual_model._sides, 0, m=m)
+    assert cost(f, lambda: local.residuals(np.eye(4, d), "check")) == 4 * promised(LocalResiduals.residuals, 0)
+
+
+# In a box
+
+
+def boxed(d: int) -> feasible.Around:
+    """A quadratic at a vertex of its box, or inside in some variables."""
+    f = quadratic(d)
+    f.within(Domain(np.where(np.arange(d) % 2, -1.0, 0.25), np.ones(d)))
+    return feasible.Around(f, np.full(d, 0.25), 0.0, noise.Noise(1e-16, "rounding"))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_differences_in_a_box(d):
+    around, which = boxed(d), np.arange(d)
+    f, central = around.f, d // 2
+    around = replace(around, f0=f.value(around.x))
+    assert cost(f, lambda: feasible.lines(around, which, 0.1)) == promised(feasible.lines, 0, m=d)
+    seen = feasible.lines(around, which, 0.1)
+    promise = promised(feasible.hessian, 0, k=d) + central if d > 1 else 0
+    assert cost(f, lambda: feasible.hessian(around, seen, 0.1)) == promise
+    bounds = which[::2]
+    assert cost(f, lambda: feasible.inward_slopes(around, bounds, 1e-4)) == promised(
+        feasible.inward_slopes, 0, m=len(bounds)
+    )
+    rng = np.random.default_rng(0)
+    spent = cost(f, lambda: feasible.misfit(around, which, np.zeros(d), None, (0.0, 0.0), (1e-4, 1e-2), rng))
+    assert spent == promised(feasible.misfit, 0)
+    rows = np.zeros((3, d))
+    assert cost(f, lambda: around.displaced(rows, np.arange(3), 3, "check")) == 3
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_whether_f_is_the_same_along_directions(m):
+    f, rows = quadratic(4), np.eye(4)[:m]
+    spent = cost(f, lambda: invariance.check(f, np.ones(4), lambda y: rows, 0.0, np.random.default_rng(0)))
+    assert spent == promised(invariance.check, 0, m=m)
+
+
+def test_a_gradient_is_checked_at_a_price():
+    d, rng = 5, np.random.default_rng(0)
+    f = quadratic(d)
+    slope = 1.0 + np.arange(d) / d
+    for right in (True, False):
+        f = Oracle.of(f._engine.evaluate.fun, vectorized=True, jac=lambda x, right=right: 2 * slope * x + right)
+        place = gradient_check._aside(f, np.zeros(d), np.ones(d), rng)
+        two = promised(gradient_check._Place._difference, 0)
+        assert cost(f, lambda place=place: place._difference(np.ones(d), 0.1)) == two
+        low, high = (int(n) for n in line(gradient_check._Place.slope).split(" to "))
+        way = rng.uniform(0.5, 1.0, d)
+        assert cost(f, lambda place=place, way=way: place.slope(way)) == (low if right else high)
+        if right:
+            asked = cost(f, lambda f=f: gradient_check.check_gradient(f, np.zeros(d), np.ones(d), rng))
+            assert asked == 2 + low == promised(gradient_check.check_gradient, 0) + low
+            continue
+        assert cost(f, lambda place=place: place._gradient_noise(np.ones(d))) == 0
+        before = f.ledger.queries
+        with pytest.raises(WrongGradient):
+            gradient_check._accuse(place, np.ones(d))
+        assert f.ledger.queries - before <= high * (np.log2(d) + 3)
+
+
+def with_gradients(d: int) -> Oracle:
+    scale = 1.0 + np.arange(d) / d
+    return Oracle.of(
+        lambda x: x * x @ scale + x.sum(axis=-1),
+        vectorized=True,
+        jac=lambda x: 2 * scale * x + 1,
+        hessp=lambda x, v: 2 * scale * v,
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 40])
+def test_what_gradients_cost(d):
+    def gradients(call: Callable) -> tuple[int, int]:
+        before = f.ledger.gradients
+        return cost(f, call), f.ledger.gradients - before
+
+    f, x, rng = with_gradients(d), np.full(d, 0.25), np.random.default_rng(d)
+    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, rng=rng))
+    assert spent == promised(measure_by_gradients, 0)
+    assert 10 <= asked <= 27
+    local = measure_by_gradients(f, x, curvtol=0.1, rng=rng)
+    products, slopes, v = GradientProducts(local), local.slopes, unit(d)
+    assert gradients(lambda: by_gradients._against_values(slopes, local.seen[0], local.noise, 0.1)) == (4, 0)
+    assert promised(by_gradients._against_values, 0) == 4
+    assert gradients(lambda: slopes.at(np.zeros((3, d)))) == (0, 3)
+    assert gradients(lambda: slopes.product(v, 1e-4)) == (0, 2)
+    assert gradients(lambda: products(v)) == gradients(lambda: products.on(v, 2.0)) == (0, 2)
+    assert gradients(lambda: replace(products, own=True)(v)) == (0, 0)
+    assert gradients(lambda: products.error(v, products(v).image, 0.1)) == (0, 6)
+    assert gradients(lambda: local.third_derivative_along(v)) == (0, 2)
+    assert gradients(lambda: local.gradient_at(v)) == (0, 1)
+    _, asked = gradients(lambda: by_gradients._with_noise(slopes, rng))
+    assert asked == 5 or (d < 8 and asked <= 13)
+    assert gradients(lambda: by_gradients._fitting_step(slopes, v, 1.0))[1] in (4, 8)
+    assert gradients(lambda: by_gradients.hutchinson(f, x, np.ones(d), 0.1, 3, rng)) == (0, 4)
+    around = units._Surroundings(f, x, 0.0, 1e-16, rng)
+    assert gradients(lambda: around._by_gradients(np.ones(d), np.arange(d))) == (0, 4)
+    for function in GRADIENTS - {by_gradients._against_values, measure_by_gradients}:
+        assert line(function).startswith("none; ")
+
+
+GRADIENTS = {
+    measure_by_gradients,
+    by_gradients._against_values,
+    by_gradients._fitting_step,
+    by_gradients._with_noise,
+    by_gradients.hutchinson,
+    by_gradients.Slopes.at,
+    by_gradients.Slopes.product,
+    by_gradients.GradientModel.third_derivative_along,
+    by_gradients.GradientModel.gradient_at,
+    GradientProducts.__call__,
+    GradientProducts.on,
+    GradientProducts.error,
+    units._Surroundings._by_gradients,
+}
+"""Functions that ask for gradients."""
+
 TESTED = {
     *SIMPLE,
+    feasible.Around.displaced,
+    feasible.lines,
+    feasible.inward_slopes,
+    feasible.hessian,
+    feasible.misfit,
+    invariance.check,
+    *GRADIENTS,
+    gradient_check.check_gradient,
+    gradient_check._accuse,
+    gradient_check._Place.slope,
+    gradient_check._Place._gradient_noise,
+    gradient_check._Place._difference,
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
     consistency.check_along,
@@ -630,6 +797,11 @@ TESTED = {
     units._Surroundings._parabola,
     units._Surroundings._curvatures,
     units._Surroundings._along_signs,
+    LocalResiduals.residuals,
+    residual_model.measure_residuals,
+    residual_model._line,
+    residual_model._lengths_of_line,
+    residual_model._sides,
 }
 
 

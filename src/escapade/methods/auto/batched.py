@@ -52,6 +52,7 @@ class BatchedNewton:
         while True:
             low, v = model.lowest()
             if stuck or self._arrived(p, low):
+                yield Iterate(self.differences.array(p.y), fun=p.f, arrived=True)
                 local = self.certificates.measure(p)
                 finding, products = self.certificates.search(local, model, 0.0, trusted=True)
                 model = update_with_products(model, products)

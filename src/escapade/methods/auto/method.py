@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..._array import Array, Vector, norm2, to_numpy
-from ...certificate import rules
+from ...certificate import Certifier, rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
 from ...derivatives.values import EXACT, ValueKind, ValueReport, look
@@ -29,6 +29,8 @@ from ...tolerances import Tolerances
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
+from .bounded import in_box
+from .box import BoxDifferences
 from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
@@ -67,10 +69,16 @@ class Auto:
     prefer: Literal["queries", "rounds"] = "queries"
     """What to save: queries, one after the other, or rounds, with as many queries at once as may help."""
 
+    certifier: Certifier | None = None
+    """The driver's, for problems with bounds."""
+
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
+    uses_gradients: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        if not f.domain.unbounded:
+            return (yield from self._in_box(f, x, rng))
         differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
         certificates = CertificateSearch(differences, self.failure, self.noise, rng)
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
@@ -78,7 +86,7 @@ class Auto:
         if self.prefer == "rounds":
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
-        fits = differences.d <= NOISY.variables and differences.in_doubles
+        fits = differences.d <= NOISY.variables and differences.in_doubles and not f.differentiable
         report = self._report(differences, p) if fits else EXACT
         run = _Run(differences, rng, descent, certificates, least, p.f, report, fits and self.noise is None)
         return (yield from run.run(p))
@@ -94,6 +102,12 @@ class Auto:
         if level <= largest_noise(differences):
             return EXACT
         return ValueReport(ValueKind.NOISE, level, max(abs(p.f), level))
+
+    def _in_box(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        differences = BoxDifferences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
+        given: Any = {"gtol": self.epsilon, "curvtol": self.delta, "curvature": self.curvature, "noise": self.noise}
+        certifier = replace(self.certifier or Certifier(failure=self.failure, **given), failure=self.failure)
+        return (yield from in_box(differences, certifier, rng, self.noise))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))
@@ -193,6 +207,8 @@ class _Run:
         }
         state = State(Phase.START if self.report.exact else Phase.NOISY, p)
         while True:
+            if state.phase is Phase.CERTIFY:
+                yield Iterate(self.differences.array(state.p.y), fun=state.p.f, arrived=True)
             state = phases[state.phase](state)
             if state.moved is not None:
                 slope = None if len(state.p.g) == 0 else state.p.steepness
