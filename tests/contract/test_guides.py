@@ -24,6 +24,7 @@ SAYS = {
     "auto.md": "success     True",
     "bounds.md": "strongly active",
     "scale.md": "no gradient below",
+    "noisy.md": "noise",
     "methods.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",

@@ -97,12 +97,11 @@ def printed_unit(values: Vector) -> float:
         return 0.0
     top, numbers = float(np.max(np.abs(several))), several.tolist()
     with np.errstate(over="ignore"):
-        if np.array_equal(several.astype(np.float32), several) and not np.array_equal(several, np.round(several)):
-            return top * 2.0**-23
+        single = top * 2.0**-23 if np.array_equal(several.astype(np.float32), several) else 0.0
     digits = _places("e", numbers)
     if digits is None or digits > NOISE.few:
-        return 0.0
-    return float(10.0 ** (math.floor(math.log10(top)) - digits))
+        return single
+    return max(single, float(10.0 ** (math.floor(math.log10(top)) - digits)))
 
 
 def _places(kind: str, numbers: list[float]) -> int | None:

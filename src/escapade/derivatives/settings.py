@@ -107,6 +107,8 @@ class ValueSettings:
     least: int = number(5, "values", "fewer in a row tell nothing", "one fourth difference")
     spacing: float = number(1e-6, "of x", "their distance: third differences of a smooth f are 1e-18 of its scale",
                             "below rounding, for scales down to a thousandth of x")
+    uneven: tuple[float, float] = number((0.7, 1.3), "of the distance", "variables move by uneven parts of it",
+                                         "along equal ones terms of f may cancel")
     clear: float = number(1e-10, "of |f|", "third and fourth differences that are larger show noise",
                           "half a million rounding errors; benchmarks/values.py alarms")
     closer: float = number(1e-3, "of the distance", "where f is wild but smooth its third differences are gone", "1e-9")

@@ -65,7 +65,7 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
     `find_mesh`
     """
     y = to_numpy(x).astype(np.float64)
-    way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(0.7, 1.3, len(y))
+    way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(*VALUES.uneven, len(y))
     ask = _Values(f.tagged("check"), x, y)
     near = _in_a_row(ask, way, f0)
     if len(near) < VALUES.least:
@@ -81,7 +81,15 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
     if not VALUES.clear * top < level < math.inf:
         return EXACT
     close = noise_of_table(_in_a_row(ask, VALUES.closer * way, f0))
-    return ValueReport(ValueKind.NOISE, level, top) if close > VALUES.clear * top else EXACT  # else f is wild there
+    wild = close <= VALUES.clear * top
+    return EXACT if wild else ValueReport(ValueKind.NOISE, scatter(near), top)
+
+
+def scatter(values: Vector) -> float:
+    """The standard deviation of equally spaced values, so close that f is a line over them, about that line."""
+    t = np.arange(len(values)) - (len(values) - 1) / 2
+    left = values - np.mean(values) - t * (float(t @ values) / float(t @ t))
+    return math.sqrt(float(left @ left) / (len(values) - 2))
 
 
 def noise_of_table(values: Vector) -> float:

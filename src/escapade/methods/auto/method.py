@@ -213,7 +213,7 @@ class _Run:
             if state.moved is not None:
                 slope = None if len(state.p.g) == 0 else state.p.steepness
                 x, estimated = self.differences.array(state.p.y), state.phase is Phase.NOISY
-                yield Iterate(x, state.moved, state.p.f, slope, estimated)
+                yield Iterate(x, state.moved, state.p.f, slope, estimated=estimated)
             if state.ending is not None:
                 return state.ending
 
@@ -328,10 +328,10 @@ class _Run:
         """Ask for the certificate of the point where noise ended the descent: an ending, or a direction down."""
         assert self.through_noise is not None
         local, model = self.certificates.measure(p), Model(DenseMatrix(self.through_noise.hessian))
-        if local.gradient_norm.lower > self.differences.gtol:
-            finding = rules.undecided(STEEP)
-        else:
-            finding, _ = self.certificates.search(local, model, math.inf, trusted=False)
+        if local.gradient_norm.lower > self.differences.gtol:  # it is not small to that tolerance, and noise rules
+            evidence = Evidence(rules.undecided(STEEP), local)
+            return State(Phase.CERTIFY, p, ending=Ending(Stop.NOISE_LIMITED, evidence, self.fresh))
+        finding, _ = self.certificates.search(local, model, math.inf, trusted=False)
         if finding.direction is None:
             ending = replace(Ending.of(finding, Evidence(local=local)), value=self.fresh)
             return State(Phase.CERTIFY, p, ending=ending)

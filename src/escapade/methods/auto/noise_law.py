@@ -10,7 +10,7 @@ import numpy as np
 from ..._array import Vector
 from ...derivatives.noise import printed_unit
 from ...derivatives.settings import VALUES
-from ...derivatives.values import ValueKind, ValueReport, noise_of_table
+from ...derivatives.values import ValueKind, ValueReport, noise_of_table, scatter
 from .settings import NOISY
 
 
@@ -33,15 +33,17 @@ class NoiseLaw:
     rounding: float
     """The error of an exact value, of its size."""
     records: list[NoiseRecord] = field(default_factory=list)
+    close: bool = True
+    """Whether errors differ between points however close they are."""
     gone: bool = False
     """Whether the last values that were measured showed none."""
 
     @classmethod
     def of(cls, report: ValueReport, rounding: float) -> NoiseLaw:
         """What a look at the values of a start says."""
-        law = cls(report.kind, rounding)
+        law = cls(report.kind, rounding, close=report.close)
         if report.level > 0:
-            law.records.append(NoiseRecord(max(report.size, 3 * report.level), report.level, 3))
+            law.records.append(NoiseRecord(max(report.size, 3 * report.level), report.level, 5))
         return law
 
     @property
@@ -58,7 +60,7 @@ class NoiseLaw:
         if self.kind is not ValueKind.DIGITS:
             size = np.maximum(size, NOISY.smallest * float(known.min()))
         apart = np.log10(np.maximum(size, 1e-300)[:, None] / known)
-        weight = np.array([one.weight for one in self.records]) * np.exp(-2 * apart**2) + 1e-12
+        weight = np.array([one.weight for one in self.records]) * np.exp(-2 * apart**2) + NOISY.faint
         relative = np.sqrt((weight * [(one.level / one.size) ** 2 for one in self.records]).sum(1) / weight.sum(1))
         out: Vector = np.maximum(relative * size, exact)
         return out
@@ -75,13 +77,14 @@ class NoiseLaw:
     def add(self, values: Vector, size: float) -> None:
         """Take what values of this size show: close ones in a row, or, for digits, any."""
         digits = self.kind is ValueKind.DIGITS
-        level = printed_unit(values) / math.sqrt(12) if digits else noise_of_row(values)
+        of_row = scatter if self.close else noise_of_table
+        level = printed_unit(values) / math.sqrt(12) if digits else of_row(values)
         if digits and level == 0.0:  # too few to tell: as it was, in proportion
             level = float(self.deviation(np.array([size]))[0])
         level = max(level, self.rounding * size)
         self.gone = self.kind is ValueKind.NOISE and level <= VALUES.clear * size
         self.records = [one for one in self.records if not self._contradicts(one, size, level)]
-        self.records.append(NoiseRecord(max(size, 3 * level, 1e-300), level, max(1, len(values) - 3)))
+        self.records.append(NoiseRecord(max(size, 3 * level, 1e-300), level, max(1, len(values) - 2)))
 
 
     @staticmethod
@@ -91,8 +94,3 @@ class NoiseLaw:
         ratio = (level + 1e-300) / (record.level + 1e-300)
         return alike and not 1 / NOISY.another < ratio**2 < NOISY.another
 
-
-def noise_of_row(values: Vector) -> float:
-    """The standard deviation of the noise of a few equally spaced close values, from their third differences."""
-    d = np.diff(values, 3)
-    return math.sqrt(float(np.mean(d * d)) / 20) if len(d) else noise_of_table(values)

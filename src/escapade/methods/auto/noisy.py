@@ -147,7 +147,7 @@ class Search:
     def run(self) -> Iterator[tuple[Vector, float]]:
         """Every point that the search goes on from, and what the model thinks f is there.
 
-        Queries: n for the first model, 1 a step, up to n to learn a gradient, 5 where noise is measured
+        Queries: n for the first model, 1 a step, up to n to learn a gradient, 6 where noise is measured
         """
         moves = {
             Move.STEP: self.step, Move.LEARN: self.learn, Move.MEASURE: self.measure, Move.RESIZE: self.resize,
@@ -221,7 +221,7 @@ class Search:
         distance, values = distance[: len(index)], self.values.values[index]
         inside = values[distance <= REGRESSION.around]
         inside = inside if len(inside) > 2 else values[: n + 2]
-        spread = max(float(np.ptp(inside)), 1e-14 * abs(float(values[0])), 1e-290)
+        spread = max(float(np.ptp(inside)), NOISY.digits * abs(float(values[0])), 1e-290)
         noise = self.law.deviation(np.maximum(np.abs(values), float(np.min(np.abs(inside)))))
         return Sample(index, u[index], values, noise, distance, spread)
 
@@ -312,7 +312,7 @@ class Search:
     def measure(self, model: Regression) -> None:
         """Take the noise from close values; the digits from those that are there.
 
-        Queries: 5, for digits none
+        Queries: 6, for digits none
         """
         self.measured = self.values.count
         if self.law.kind is ValueKind.DIGITS:
@@ -346,7 +346,7 @@ class Search:
         pitch = float(np.max(self.mesh.pitch))
         ways = self.rng.standard_normal((NOISY.candidates, self.d)) / math.sqrt(self.d)
         sizes, vectors = np.linalg.eigh(self.hessian)
-        flat = np.maximum(np.abs(sizes) / max(float(np.max(np.abs(sizes))), 1e-300), 1e-4) ** -0.5
+        flat = np.maximum(np.abs(sizes) / max(float(np.max(np.abs(sizes))), 1e-300), REGRESSION.flattest) ** -0.5
         half = NOISY.candidates // 2
         ways[half:] = (ways[half:] * flat / math.sqrt(float(np.max(flat)))) @ vectors.T  # along the valley
         ways *= self.frame.radius * 2.0 ** self.rng.integers(-1, 3, (NOISY.candidates, 1))
@@ -386,26 +386,37 @@ class Search:
         least = max(NOISY.worthwhile * float(model.sample.noise[0]), NOISY.least_gain * abs(value))
         return bool(before) and before[-1] - value <= least
 
-    def answer(self) -> Answer:
-        """The model's minimiser where noise hides differences, else the lowest point of the model's region; or a point
-        elsewhere whose value is lower by more than both may be wrong."""
+    def answers(self) -> list[Answer]:
+        """Where the search may end, the most promising first: the model's minimiser where noise hides differences, as
+        far as the model is sure of it; the point that the model thinks the lowest; a point elsewhere whose value is
+        lower by more than both may be wrong.
+        """
         if self.mesh is not None:
             lowest = self.values.points[int(np.argmin(self.values.values))].copy()
             self.frame = self.frame.at(lowest).sized(NOISY.cells * float(np.max(self.mesh.pitch)))
         model = self.centred()
-        y, noise, value = self.frame.centre, float(model.sample.noise[0]), float(model.smoothed[0])
-        s = model.step()
+        noise, value = float(model.sample.noise[0]), float(model.smoothed[0])
+        found = [Answer(self.frame.centre, value, noise, self.hessian)]
+        s = self._surest_step(model)
         if noise > NOISY.small * model.sample.spread:
-            y = self.frame.outside(s)
-            value = model.constant + model.change(s)
+            y = self.differences.host(self.frame.outside(s))
+            found.insert(0, Answer(y, value + min(model.change(s), 0.0), noise, self.hessian))
         elif self.mesh is not None:
             half = NOISY.cell * self.mesh.pitch
-            y = np.clip(self.frame.outside(s), y - half, y + half)
-        lowest = int(np.argmin(self.values.values))
-        least, error = float(self.values.values[lowest]), float(self.law.deviation(self.values.values[[lowest]])[0])
+            y = np.clip(self.frame.outside(s), self.frame.centre - half, self.frame.centre + half)
+            found.insert(0, Answer(self.differences.host(y), value, noise, self.hessian))
+        best = int(np.argmin(self.values.values))
+        least, error = float(self.values.values[best]), float(self.law.deviation(self.values.values[[best]])[0])
         if least + NOISY.clearly * (noise + error) < value:
-            y, value, noise = self.values.points[lowest].copy(), least, error
-        return Answer(self.differences.host(y), value, noise, self.hessian)
+            found.insert(0, Answer(self.values.points[best].copy(), least, error, self.hessian))
+        return found
+
+    def _surest_step(self, model: Regression) -> Vector:
+        """The step whose promise is the largest beside what the model is unsure of; none, where it is unsure of all."""
+        steps = [model.step(part) for part in NOISY.parts]
+        promised = [model.change(s) + model.deviation(s) for s in steps]
+        best = int(np.argmin(promised))
+        return steps[best] if promised[best] < 0 else np.zeros(self.d)
 
 
 def stored(differences: Differences, mesh: Mesh | None) -> list[tuple[Vector, float]]:

@@ -122,7 +122,7 @@ class Regression:
         """The regression with these parameters; `typical` is the width of the prior, before it is fitted."""
         spread, U = sample.spread, sample.u
         level = REGRESSION.level * spread
-        width = guess.width * max(spread, 0.3 * float(np.linalg.norm(guess.hessian)))
+        width = guess.width * max(spread, REGRESSION.share * float(np.linalg.norm(guess.hessian)))
         products = U @ U.T
         K = level**2 * (1.0 + products) + (width**2 / 4) * products**2
         far = np.minimum(sample.distance, REGRESSION.far)
@@ -256,13 +256,13 @@ def lowest_within(g: Vector, H: Matrix, radius: float) -> Vector:
     least = REGRESSION.hard * (size + abs(float(values[0])) * radius) + 1e-300
     if abs(b[0]) < least:  # the hard case: a little of the lowest direction
         b[0] = least
+    floor = REGRESSION.hard * (size / radius + float(np.max(np.abs(values)))) + 1e-150
     low = max(0.0, -float(values[0]))
     high = low + size / radius + 1e-300
     for _ in range(REGRESSION.halvings):
         shift = (low + high) / 2
-        with np.errstate(divide="ignore", over="ignore"):
-            long = not float(np.linalg.norm(b / (values + shift))) <= radius
+        long = not float(np.linalg.norm(b / np.maximum(values + shift, floor))) <= radius
         low, high = (shift, high) if long else (low, shift)
-    s = -b / (values + high)
+    s = -b / np.maximum(values + high, floor)
     cut = min(1.0, radius / max(float(np.linalg.norm(s)), 1e-300))
     return np.asarray(vectors @ (s * cut))

@@ -26,13 +26,13 @@ from ...errors import BudgetExhausted, MissingValue, TimeExhausted
 from ...interval import Estimate
 from ...stopping import Ending, Stop
 from .differences import Differences
-from .noisy import Search
+from .noisy import Answer, Search
 from .point import Point
 from .settings import NOISY
 
 HIDDEN = (
-    "noise of {noise:.2g} hides gradients of {gtol:.2g} and curvatures of {curvtol:.2g}: they were not looked for; "
-    "noise below {least:.2g} would show them"
+    "noise of {noise:.2g} hides gradients and curvatures as small as the tolerances: they were not looked for; noise "
+    "below {least:.2g} would show them, as would larger tolerances"
 )
 SPENT = "the budget left no room for a certificate, which needs {price} queries"
 
@@ -76,7 +76,7 @@ class ThroughNoise:
         """The phase from a point on."""
         search = Search.begin(differences, rng, report, p.y, p.f)
         phase = cls(differences, search, search.run())
-        phase._reserve(NOISY.fresh)
+        phase._reserve(int(min(NOISY.kept, differences.f.remaining)) if math.isfinite(differences.f.remaining) else 0)
         return phase
 
     def advance(self) -> Point | Conclusion:
@@ -103,7 +103,7 @@ class ThroughNoise:
         price = certificate_price(self.differences.d)
         large = price <= NOISY.reserve * self.differences.f.remaining
         noise = float(self.search.law.deviation(np.array([value]))[0])
-        if self.reserved == NOISY.fresh and large and self._certifiable(noise):
+        if self.reserved <= NOISY.kept and large and self._certifiable(noise):
             self._reserve(price)
 
     def _certifiable(self, noise: float) -> bool:
@@ -114,34 +114,47 @@ class ThroughNoise:
     def _concluded(self, *, spent: bool) -> Conclusion:
         differences, f = self.differences, self.differences.f
         self._reserve(-self.reserved)
-        answer = self.search.answer()
+        answers = self.search.answers()
+        answer = answers[0]
         self.hessian = answer.hessian
         if self.search.exact and not spent:
             return Conclusion(Point(answer.y, differences.value(answer.y)), Then.DESCEND)
-        value = self._fresh(answer.y)
+        answer, value = self._fresh(answers)
         p = Point(answer.y, answer.value if value is None else value.value)
         price = certificate_price(differences.d)
         may_hold = self._certifiable(answer.noise)
         if f.remaining >= price * (1 if may_hold else NOISY.generous) and (may_hold or not spent):
             return Conclusion(p, Then.CERTIFY, value)
         least = largest_noise(differences)
-        hidden = {"noise": answer.noise, "gtol": differences.gtol, "curvtol": differences.curvtol, "least": least}
+        hidden = {"noise": answer.noise * f.value_unit, "least": least * f.value_unit}
         reason = SPENT.format(price=price) if may_hold else HIDDEN.format(**hidden)
         stop = Stop.BUDGET if may_hold else Stop.NOISE_LIMITED
         evidence = Evidence(finding=rules.undecided(reason))
         return Conclusion(p, Then.END, value, Ending(stop, evidence, value, final=True))
 
-    def _fresh(self, y: Vector) -> Estimate[float] | None:
-        f = self.differences.f.tagged("check")
-        try:
-            return fresh(f, self.differences.array(y), int(min(NOISY.fresh, f.remaining)))
-        except (BudgetExhausted, TimeExhausted, MissingValue):
-            return None
+    def _fresh(self, answers: list[Answer]) -> tuple[Answer, Estimate[float] | None]:
+        """The first of these answers at which f is what the model thinks, and the mean of fresh values there.
+
+        Queries: 2 for each answer that is not taken, and `NOISY.fresh`
+        """
+        f, last = self.differences.f.tagged("check"), answers[-1]
+        for answer in answers:
+            try:
+                x, most = self.differences.array(answer.y), int(min(NOISY.fresh, f.remaining))
+                first = fresh(f, x, 2)
+                high = first.value > answer.value + NOISY.clearly * max(answer.noise, first.error)
+                if not high or answer is last:
+                    return answer, first if first.error == 0.0 or most < 2 else fresh(f, x, most)
+            except (BudgetExhausted, TimeExhausted):
+                return answer, None
+            except MissingValue:
+                continue
+        return last, None
 
 
 def certificate_price(d: int) -> int:
     """About what a certificate costs where noise leaves no products: rows, all second differences, the ladder."""
-    return 6 * d + 190 + d * (d - 1) // 2
+    return 6 * d + NOISY.checks + d * (d - 1) // 2
 
 
 def largest_noise(differences: Differences) -> float:
