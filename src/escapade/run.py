@@ -29,6 +29,9 @@ from .watch import VALUE_SAMPLES, Watch
 
 LOG = logging.getLogger(__name__)
 
+SILENT = (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED, Stop.NOT_STATIONARY, Stop.SADDLE)
+"""Endings that say what a point is, which a run without a certificate does not."""
+
 
 @dataclass
 class Run:
@@ -48,6 +51,10 @@ class Run:
     relative: bool = False
     """Whether tolerances are shares of units that are learnt at x0."""
     x_scale: Array = None
+    certified: bool = True
+    """Whether a certificate is asked for."""
+    knows: bool = False
+    """Whether the user knows some values."""
     y: Array = None
     """The point in the method's own variables."""
     asked: Certifier | None = None
@@ -82,7 +89,10 @@ class Run:
 
     def _result(self, name: str, show: Progress) -> Result:
         ending, certificate = self._with_final_point(self._iterate(name, show)), None
-        if ending.final:
+        fresh = ending.value
+        if not self.certified:
+            ending = Ending(Stop.UNCERTIFIED) if ending.stop in SILENT else ending
+        elif ending.final:
             certificate = self._unseen(ending)
         elif not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
@@ -96,9 +106,8 @@ class Run:
         result.update(method=name, constants=self.constants)
         if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
             result.update(x=self.x, fun=self.fun)
-        if ending.value is not None:
-            fun = ending.value.value, ending.value.error
-            result.update(fun=self.problem.value * fun[0], fun_error=self.problem.value * fun[1])
+        if fresh is not None:
+            result.update(fun=self.problem.value * fresh.value, fun_error=self.problem.value * fresh.error)
         if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
             result.update(fun=self.watch.value)
         return result
@@ -127,13 +136,14 @@ class Run:
         return Ending(ending.stop)
 
     def _iterate(self, name: str, show: Progress) -> Ending:
-        self.trace.x0 = self.x
+        self.trace.x0, self.y = self.x, self.problem.inside(self.x)
         try:
+            self._start()
             self._check_gradient()
             self._scale()
             f, y = self.problem.f, self.y
             method = self._configured(f, y)
-            if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
+            if self.spent == 0.0 and self.certified:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
             if f.samples is not None:
                 self.watch = Watch(self.f, self.x)
@@ -153,7 +163,7 @@ class Run:
                 LOG.debug("%s  %s", name, step)
                 show.step(step.nfev, f"{name}  {step}")
                 try:
-                    stop = self.limits.reached(self.trace, self.f.best[1])
+                    stop = self.limits.reached(self.trace, self.f.best[1], self.problem.value)
                 except Exception as error:  # the user's own, whatever it is
                     self.mistake, stop = error, Stop.CALLBACK_ERROR
                 if stop is None and self.watch is not None:
@@ -172,6 +182,19 @@ class Run:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
         self.fun = iterate.in_units(self.problem.value).fun
         return self.limits.arrived(self.x, self.fun)
+
+    def _start(self) -> None:
+        """Start where f is lowest, of x0 and the points that the user knows; methods of papers start at x0.
+
+        Queries: 1, where the user knows some values, but not that at x0
+        """
+        if not (self.knows and self.certifier.gradients and self.geometry.plain):
+            return
+        value = self.f.value(self.x)
+        self.f.know(self.x[None, :], np.array([value]), given=False)
+        x, best = self.f.best
+        if best is not None and best < value:
+            self.x = x + 0.0
 
     def _check_gradient(self) -> None:
         """Hold the user's gradient against values around x0, where it is used.
@@ -198,6 +221,8 @@ class Run:
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
         if isinstance(method, Auto) and not f.domain.unbounded:
             method = replace(method, certifier=replace(self.certifier, x0=y))
+        if isinstance(method, Auto) and not self.certified:
+            method = replace(method, certified=False)
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)

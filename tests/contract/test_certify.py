@@ -85,7 +85,7 @@ def test_float32_never_lies(easy):
     for run in range(60):
         rng = np.random.default_rng([7, run, easy])
         fun, x, H = certificates.family(rng, "float32", easy=easy)
-        c = escapade.certify(fun, x, curvtol=0.1, vectorized=True, rng=rng)
+        c = escapade.certify(fun, x, curvtol=0.1, certificate_maxfev=10**5, vectorized=True, rng=rng)
         outcomes.append(certificates.judge(c, H, 0.1))
     assert "FALSE" not in outcomes
     if easy:
@@ -104,7 +104,8 @@ def test_noise_never_makes_it_lie(level, given):
             return fun(X) + level * dirt.standard_normal(len(X))
 
         noise = level if given else "auto"
-        c = escapade.certify(noisy, x, gtol=1e-2, curvtol=0.1, noise=noise, vectorized=True, rng=rng)
+        settings = {"gtol": 1e-2, "curvtol": 0.1, "certificate_maxfev": 10**5}
+        c = escapade.certify(noisy, x, **settings, noise=noise, vectorized=True, rng=rng)
         outcomes.append(certificates.judge(c, H, 0.1))
     assert "FALSE" not in outcomes
     if level <= 1e-6:
@@ -292,3 +293,22 @@ def test_truth_over_two_thousand_functions(name):
     clear = truth.count(name, 2000, 0.01, negative=False)
     assert clear["wrong direction"] == 0
     assert clear["undecided"] / 2000 <= 0.01
+
+
+def test_a_saddle_at_which_a_solver_stopped_early_is_called_one():
+    """With a slope a little above the tolerance that is learnt there; far from any stationary point no one looks."""
+
+    def network(w):
+        inputs = np.linspace(-2, 2, 12)
+        seen = w[0] + w[2] * np.tanh(w[1] * inputs) + w[4] * np.tanh(w[3] * inputs)
+        return float(np.mean((seen - 1 - np.tanh(2 * inputs)) ** 2) + 1e-3 * np.sum(w**2))
+
+    saddle = np.array([1 / (1 + 1e-3), 0.0, 0.0, 0.0, 0.0])
+    for seed in range(5):
+        cert = escapade.certify(network, saddle + 1e-7 * np.eye(5)[0], rng=seed)
+        assert cert.gradient.lower > cert.gtol
+        assert cert.verdict == "saddle"
+        assert network(saddle + 0.1 * cert.direction) < network(saddle)
+        away = escapade.certify(network, saddle + 0.5 * np.eye(5)[0], rng=seed)
+        assert away.verdict == "not stationary"
+        assert away.curvature.lower == -np.inf
