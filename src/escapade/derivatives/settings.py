@@ -109,8 +109,8 @@ class ValueSettings:
                             "below rounding, for scales down to a thousandth of x")
     uneven: tuple[float, float] = number((0.7, 1.3), "of the distance", "variables move by uneven parts of it",
                                          "along equal ones terms of f may cancel")
-    clear: float = number(1e-10, "of |f|", "third and fourth differences that are larger show noise",
-                          "half a million rounding errors; benchmarks/values.py alarms")
+    clear: float = number(1e-8, "of |f|", "third and fourth differences that are larger show noise",
+                          "below it central differences still see half the digits of a gradient")
     closer: float = number(1e-3, "of the distance", "where f is wild but smooth its third differences are gone", "1e-9")
     alike: float = number(0.4, "of neighbours", "that agree to the bit: f moves in steps, or is flat here", "half")
     further: tuple[float, ...] = number((1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.3), "of x", "where a flat f is looked at again",

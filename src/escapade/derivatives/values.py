@@ -134,7 +134,7 @@ class _Values:
 def _in_a_row(ask: _Values, way: Vector, f0: float) -> Vector:
     """f0 and values at equal distances from it; where one of them is missing, the longer row without it.
 
-    Queries: 6, or 12 where some are missing
+    Queries: 6; 12 where some are missing
     """
     count = VALUES.points - 1
     row = np.concatenate([[f0], ask.at(VALUES.spacing * np.arange(1, count + 1)[:, None] * way)])

@@ -318,12 +318,12 @@ class _Run:
         local = self.certificates.measure(p)
         if self.differences.gtol < before.gtol / METHOD.tighter and local.gradient_norm.upper > self.differences.gtol:
             return self.select(self.descent.resume(p, local, noisier=False))  # f curves less here than where it began
-        hidden = self._hidden(p, local, stuck=state.stuck)
-        if hidden is not None:
-            return hidden
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
             return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
+        hidden = self._hidden(p, local, stuck=state.stuck)
+        if hidden is not None:
+            return hidden
         if local.gradient_norm.lower > self.differences.gtol:  # a few products may show a way on
             p = p.measured(local)
             v = self._probed(p, METHOD.probes[0])
@@ -376,7 +376,7 @@ class _Run:
         """The descent through noise, where a certificate was asked for and noise or roughness hide the gradient."""
         if not self.listens or local.gradient_norm.upper <= self.differences.gtol:
             return None
-        if local.noise.source in ("estimated", "digits"):
+        if local.noise.source in ("estimated", "digits") and local.noise.level > largest_noise(self.differences):
             kind = ValueKind.DIGITS if local.noise.unit else ValueKind.NOISE
             self.report = ValueReport(kind, local.noise.level, max(abs(local.f0), local.noise.level))
             return State(Phase.NOISY, p)
