@@ -37,6 +37,10 @@ class RuleSettings:
     third_step: float = number(2.0**-6, "lengths", "third differences along the softest direction", "eps^(1/9)")
     room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
                          "measured again, noise and the errors it makes are others by a fifth")
+    across: int = number(
+        64, "variables", "left by invariances, up to which all second differences are taken",
+        "positive curvature is asked for; a cluster of 13 atoms: 1,573 queries, with products first 1,685 to 2,899",
+    )
     evaluations: int = number(
         500, "evaluations", "averaged, they make the gradient that can be shown a tenth",
         "steps grow with noise^(1/4), so gradients are wrong by noise^(3/4): 10^(2 / 0.75) = 464",
