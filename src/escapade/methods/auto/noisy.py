@@ -221,7 +221,7 @@ class Search:
         distance, values = distance[: len(index)], self.values.values[index]
         inside = values[distance <= REGRESSION.around]
         inside = inside if len(inside) > 2 else values[: n + 2]
-        spread = max(float(np.ptp(inside)), NOISY.digits * abs(float(values[0])), 1e-290)
+        spread = max(float(np.ptp(inside)), NOISY.digits * abs(float(values[0])), NOISY.nothing)
         noise = self.law.deviation(np.maximum(np.abs(values), float(np.min(np.abs(inside)))))
         return Sample(index, u[index], values, noise, distance, spread)
 

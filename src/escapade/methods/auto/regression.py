@@ -245,6 +245,8 @@ def _lower(K: Matrix) -> Matrix:
 
 def lowest_within(g: Vector, H: Matrix, radius: float) -> Vector:
     """The minimiser of g's + s'Hs / 2 over |s| <= radius (Moré and Sorensen, 1983), by eigenvectors."""
+    if not (np.isfinite(H).all() and np.isfinite(g).all()):
+        return np.zeros(len(g))
     values, vectors = np.linalg.eigh(H)
     b = vectors.T @ g
     if values[0] > 0:

@@ -292,6 +292,7 @@ class NoisySettings:
     restarts: int = number(5, "times", "a search begins with a fresh radius, or looks further on a mesh", LIMIT)
     records: int = number(12, "times", "noise is measured", LIMIT)
     decades: float = number(0.7, "decades", "of change of f, after which it is measured again", NEW)
+    nothing: float = number(1e-100, "value", "values that differ by less are alike", "its square does not underflow")
     faint: float = number(1e-12, "weight", "of a record of another size, where there is no nearer one", "not zero")
     checks: int = number(190, "queries", "of a certificate besides its rows and pairs", "34 + 92 + 36 and some more")
     smallest: float = number(0.1, "of the smallest size", "noise in proportion to f ends there", NEW)
