@@ -28,6 +28,7 @@ SAYS = {
     "noisy.md": "noise",
     "cost.md": "lets the search go on",
     "methods.md": "",
+    "samples.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
     "start.md": "verdict     saddle",
