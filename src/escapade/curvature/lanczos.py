@@ -340,7 +340,7 @@ class _Attempt:
         reason = f"{self._told()}, product error at most {self.error:.2g}"
         found = finder.certified(Interval(lower, upper), reason, v)
         third = max(self.third, self.along.third, *(one.process.third for one in self.tried))
-        found = replace(found, third=third, hessian_jump=self.along.hessian_jump)
+        found = replace(found, third=third, hessian_jump=self.along.hessian_jump, softest=below.softest)
         return LanczosOutcome(found, error=self.error)
 
     def _told(self) -> str:
