@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _html
-from .._array import Array, Vector, to_numpy
+from .._array import Array, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
@@ -70,14 +70,14 @@ class ActiveSets:
 class SoftDirection:
     """A direction along which f curves little."""
 
-    direction: Array
+    direction: Vector
     """A unit vector, in the variables that curvatures are stated in."""
     curvature: Interval
     """Holds the curvature along it."""
 
     def terms(self, names: Sequence[str] | None = None) -> str:
         """The parameters that make it up, the largest first."""
-        v = np.asarray(to_numpy(self.direction), dtype=np.float64)
+        v = self.direction
         largest = [i for i in np.argsort(-np.abs(v))[: SHOWN.terms] if abs(v[i]) >= SHOWN.least]
         return " ".join(f"{v[i]:+.2f} {f'x[{i}]' if names is None else names[i]}" for i in largest)
 

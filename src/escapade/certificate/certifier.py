@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, epsilon, like, norm2, to_numpy
+from .._array import Array, Vector, epsilon, norm2, to_numpy
 from ..curvature import (
     FINDERS,
     SAMPLED_FINDERS,
@@ -250,7 +250,7 @@ class Certifier:
     @staticmethod
     def _with_directions(certificate: Certificate, finding: Finding, local: LocalModel) -> Certificate:
         """The certificate with the softest directions, and the Hessian in the variables of x."""
-        soft = [SoftDirection(like(one.direction, local.x), one.curvature) for one in finding.softest]
+        soft = [SoftDirection(one.direction, one.curvature) for one in finding.softest]
         hessian = finding.hessian
         if hessian is not None:
             hessian = hessian / local.unit[:, None] / local.unit

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, Matrix, like, to_numpy
+from .._array import Array, Matrix, Vector, like, to_numpy
 from ..derivatives.units import learn
 from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
 from ..oracle import Oracle
@@ -146,14 +146,14 @@ class ScaledProblem:
     def _framed(found: Certificate, frame: Frame, x: Array) -> Certificate:
         """The direction and the active sets in the variables of x."""
         direction, active = found.direction, found.active
-        soft = [replace(one, direction=_turned(one.direction, frame, x)) for one in found.softest]
+        soft = [replace(one, direction=_turned(one.direction, frame)) for one in found.softest]
         if direction is not None:
-            direction = _turned(direction, frame, x)
+            direction = like(_turned(to_numpy(direction).astype(np.float64), frame), x)
         owned = None if active is None else active.owned(frame, x.shape[0])
         return replace(found, direction=direction, softest=soft, active=owned)
 
 
-def _turned(direction: Array, frame: Frame, x: Array) -> Array:
+def _turned(direction: Vector, frame: Frame) -> Vector:
     """A unit vector in the variables of a frame as one in those of x."""
-    whole = frame.direction(to_numpy(direction).astype(np.float64))
-    return like(whole / np.linalg.norm(whole), x)
+    whole = frame.direction(direction)
+    return np.asarray(whole / np.linalg.norm(whole))

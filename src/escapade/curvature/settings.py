@@ -108,6 +108,11 @@ class PriceSettings:
         0.5, "of delta", "products are not completed if they were found more wrong than this",
         "the errors of a few add up, and second differences have shorter steps",
     )
+    early: int = number(3, "products", "after so many the error of one is looked at", "one or two are mostly enough")
+    seen: float = number(
+        0.1, "of delta", "an error that is larger along random directions leaves nothing to complete",
+        "the errors of k products add up to 2.5 sqrt(k) times it",
+    )
     fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
     independent: float = number(
         0.1, "of a unit vector", "directions of products that depend on one another more than this count as one less",
