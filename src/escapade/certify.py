@@ -29,6 +29,7 @@ from .validation import (
     check_geometry,
     check_resolution,
     check_tolerances,
+    known_pairs,
     warn_unused,
 )
 
@@ -61,6 +62,7 @@ def certify(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    known: Any = None,
     residuals: bool = False,
     loss: str = "linear",
     f_scale: float = 1.0,
@@ -106,6 +108,8 @@ def certify(
         One of `escapade.curvature.FINDERS`, or a configured finder.
     bounds, constraints, invariances : optional
         What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
+    known : (X, f) or Result, optional
+        Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
@@ -125,8 +129,8 @@ def certify(
     if rho is not None:
         require_positive("rho", rho)
     rho_of = Loss(loss, f_scale) if residuals else None
-    if residuals and (jac is not None or samples is not None):
-        raise InvalidSetting("residuals=True is for functions of x alone, by differences: leave jac and samples out")
+    if residuals and (jac is not None or known is not None or samples is not None):
+        raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
     f = Oracle.of(
         fun,
         args=args,
@@ -140,6 +144,8 @@ def certify(
         failures=Failures.omitting(on_error, nan_policy, retries),
         loss=rho_of,
     )
+    if known is not None:
+        f.know(*known_pairs(known, point, samples))
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
@@ -156,10 +162,10 @@ def certify(
     relative = gtol is None and curvtol is None
     with closing(f):
         if rho_of is not None:
-            known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
-            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise, "geometry": geometry}
+            told: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
+            told |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise, "geometry": geometry}
             f.within(geometry.domain)
-            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
+            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **told)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)
         if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
@@ -199,4 +205,4 @@ def _books(f: Oracle) -> dict[str, Any]:
     """All that was counted."""
     books = f.ledger
     counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
-    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products, "nknown": books.known}

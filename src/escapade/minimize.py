@@ -26,6 +26,7 @@ from .validation import (
     check_prefer,
     check_resolution,
     check_tolerances,
+    known_pairs,
     warn_unused,
 )
 
@@ -64,6 +65,8 @@ def minimize(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    certificate: Literal["full", "none"] = "full",
+    known: Any = None,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -131,6 +134,13 @@ def minimize(
     invariances : vectors or callable, optional
         Directions along which f does not change, or `invariances(x)` that gives them at x (`escapade.rigid_motions`):
         checked by values, and left out of what the certificate says of curvature. See docs/bounds.md.
+    certificate : "full" or "none"
+        "none": nothing is spent on a certificate, nor kept for one. The status then says that nothing was shown, and
+        `success` is False.
+    known : (X, f) or Result, optional
+        Values already paid for: points as rows, and their values; or a previous result, with those of its history.
+        Where these very points come up f is not asked, and "auto" starts at the best of them if it is better than x0.
+        `nknown` counts the values that were saved.
     jac : callable or True, optional
         Gradients, in SciPy's forms: `jac(x, *args)`, with `samples` `jac(x, ids, *args)`; or True where `fun` returns
         (value, gradient). They are checked once against values (a wrong one raises `WrongGradient`) and counted as
@@ -161,6 +171,11 @@ def minimize(
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)
+    if certificate not in ("full", "none"):
+        raise InvalidSetting(f"certificate={certificate!r:.60} must be 'full' or 'none'")
+    certified = certificate == "full"
+    if not (certified or geometry.plain):
+        raise InvalidSetting(f"certificate='none' is not for {CONSTRAINED}, where certificates lead on: leave it out")
     unit = None if x_scale is None else like(as_scale(x_scale, x), x)
     f = Oracle.of(
         fun,
@@ -178,6 +193,9 @@ def minimize(
         name = method if isinstance(method, str) else method.name
         warn_unused(f"method={name!r}" if geometry.plain else CONSTRAINED)
         f.forget_derivatives()
+    if known is not None:
+        pairs = known_pairs(known, x, samples)
+        f.know(*pairs)
     f.until(limits.deadline)
     f.within(geometry.domain)
     share = budget.of_method(failure, sampled=samples is not None)
@@ -194,6 +212,8 @@ def minimize(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         settings |= {} if resolution is None else {"resolution": resolution}
+        settings |= {} if certified else {"certificate": certificate}
+        settings |= {} if known is None else {"known": pairs}
         settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
@@ -204,7 +224,8 @@ def minimize(
         f.keep(record)
     frame = None if geometry.plain else geometry.frame(x, geometry.across(x))
     problem = ScaledProblem.given(f, unit, frame)
-    run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, relative, unit)
+    told: Any = {"relative": relative, "x_scale": unit, "certified": certified, "knows": known is not None}
+    run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, **told)
     try:
         result = run.go()
     finally:

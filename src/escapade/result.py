@@ -48,6 +48,7 @@ class Result(OptimizeResult):
     hess : the Hessian there, where the certificate took all second differences, or None
     nfev, ncalls : queries, and calls of the user's function
     njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
+    nknown : values that were not asked for, because they were known
     nfev_by_purpose, nrounds, nit, n_escapes : the books
     x_best, fun_best : the best point evaluated at all, stencils included
     history : one record an iterate
@@ -66,6 +67,7 @@ class Result(OptimizeResult):
     nit: int
     njev: int
     nhev: int
+    nknown: int
     ngrad: int
     nrounds: int
     n_escapes: int
@@ -125,6 +127,7 @@ class Result(OptimizeResult):
             nrounds=ledger.rounds,
             njev=ledger.gradients,
             nhev=ledger.products,
+            nknown=ledger.known,
             ngrad=ledger.gradients,
             n_escapes=sum(step.move is Move.ESCAPE for step in trace),
             x_best=x_best,

@@ -39,6 +39,7 @@ class Stop(Enum):
     NOT_STATIONARY = 10, "The method stopped where the gradient is not small."
     UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
     NOISE_LIMITED = 16, "The method stopped where noise or roughness of the function hides what was asked for."
+    UNCERTIFIED = 17, "The method finished; no certificate was asked for, and nothing was shown of the point."
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."
@@ -218,7 +219,12 @@ class Callback:
 
 
 BOTTOMLESS = -1e20
-"""A function that falls below this is taken to be unbounded below."""
+"""A function that falls below so many times what it was, or its unit, is taken to be unbounded below."""
+
+
+def bottomless(value: float, start: float | None, unit: float = 1.0) -> bool:
+    """Whether a function that began at `start`, and is of the order of `unit`, has no bottom."""
+    return value < BOTTOMLESS * (unit + abs(start or 0.0))
 
 
 @dataclass
@@ -244,9 +250,9 @@ class Limits:
                 "a function of the trace; for a number of iterates pass maxiter, for one of queries maxfev"
             )
 
-    def reached(self, trace: Trace, best: float | None) -> Stop | None:
-        """The first limit reached, if any, with the best value seen."""
-        if best is not None and best < BOTTOMLESS:
+    def reached(self, trace: Trace, best: float | None, unit: float = 1.0) -> Stop | None:
+        """The first limit reached, if any, with the best value seen of a function of the order of `unit`."""
+        if best is not None and bottomless(best, trace[0].fun, unit):
             return Stop.UNBOUNDED
         if self.callback is not None and self.callback(trace[-1]):
             return Stop.CALLBACK

@@ -23,11 +23,14 @@ SAYS = {
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
     "bounds.md": "strongly active",
+    "gradients.md": "no certificate was asked for",
     "scale.md": "no gradient below",
     "cost.md": "lets the search go on",
     "methods.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
+    "start.md": "verdict     saddle",
+    "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
 }
 

@@ -134,6 +134,8 @@ class Certificate:
     njev: int = 0
     """Gradients of the user's own that it took, and products with the Hessian."""
     nhev: int = 0
+    nknown: int = 0
+    """Values that were not asked for, because they were known."""
     seed: int | None = None
     active: ActiveSets | None = None
     """Where there are bounds: the variables that are free, strongly and weakly active, and fixed, and the multipliers.

@@ -8,7 +8,7 @@ import typer
 
 from ..certify import certify as library_certify
 from . import options
-from .loading import load
+from .loading import load, load_gradient
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
 from .running import bounds, point_or_start, scale
@@ -25,6 +25,10 @@ X = Annotated[
 Finder = Annotated[
     str, typer.Option(help="How curvature is sought: see docs/methods.md.", rich_help_panel=options.FUNCTION)
 ]
+Residuals = Annotated[
+    bool,
+    typer.Option("--residuals", help="The function returns a vector of residuals.", rich_help_panel=options.FUNCTION),
+]
 Rho = Annotated[
     float | None,
     typer.Option(help="Lipschitz constant of the Hessian, if known.", rich_help_panel=options.FUNCTION),
@@ -34,7 +38,9 @@ Rho = Annotated[
 def certify(
     target: options.Target,
     x: X = None,
+    residuals: Residuals = False,
     vectorized: options.Vectorized = False,
+    jac: options.Jac = None,
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
@@ -78,7 +84,9 @@ def certify(
                 bounds=bounds(lower, upper, len(point)),
                 rho=rho,
                 finder=finder,
+                residuals=residuals,
                 vectorized=vectorized,
+                jac=load_gradient(target, fun, jac),
                 samples=read_samples(samples),
                 maxfev=maxfev,
                 rng=seed,

@@ -691,6 +691,7 @@ def test_what_gradients_cost(d):
     assert gradients(lambda: slopes.product(v, 1e-4)) == (0, 2)
     assert gradients(lambda: products(v)) == gradients(lambda: products.on(v, 2.0)) == (0, 2)
     assert gradients(lambda: replace(products, own=True)(v)) == (0, 0)
+    assert gradients(lambda: products.jump(v)) == (0, 4)
     assert gradients(lambda: products.error(v, products(v).image, 0.1)) == (0, 6)
     assert gradients(lambda: local.third_derivative_along(v)) == (0, 2)
     assert gradients(lambda: local.gradient_at(v)) == (0, 1)
@@ -717,6 +718,7 @@ GRADIENTS = {
     GradientProducts.__call__,
     GradientProducts.on,
     GradientProducts.error,
+    GradientProducts.jump,
     units._Surroundings._by_gradients,
 }
 """Functions that ask for gradients."""

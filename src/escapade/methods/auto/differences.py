@@ -48,6 +48,8 @@ class Differences:
     """What is asked for; relative tolerances are tighter where f curves less."""
     noise: float = 0.0
     """The standard deviation of the error of f; 0 for rounding alone."""
+    measured_at: float = np.inf
+    """|f| where its noise was last measured."""
     diagonal_error: float = DIFFERENCES.diagonal_error
     """How wrong the diagonal of the model may be, relatively."""
 
@@ -74,6 +76,11 @@ class Differences:
     def few(self) -> bool:
         """Whether all second differences are cheap."""
         return self.d <= DIFFERENCES.few
+
+    @property
+    def price(self) -> float:
+        """What a gradient costs, in values."""
+        return self.d + 1.0
 
     @cached_property
     def _native(self) -> bool:
@@ -111,8 +118,13 @@ class Differences:
 
         Queries: 9
         """
+        self.measured_at = abs(p.f)
         values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
         self.noise = max(self.noise, NOISE.safety * (table_estimate(values) or 0.0))
+
+    def noise_outdated(self, p: Point) -> bool:
+        """Whether f has fallen so far since its noise was measured that it may be another."""
+        return abs(p.f) < DIFFERENCES.outdated * self.measured_at
 
     def update_noise(self, noise: Noise, value: float) -> bool:
         """Take the noise that was seen around a point of this value; whether it is much more than was assumed."""
