@@ -421,7 +421,8 @@ class _Attempt:
         Queries: 16, or 32 if the order is 4, after a few products
         """
         products, delta = self.products, self.finder.delta
-        if self.limit is None or not self.limit.completable or len(self.taken) != PRICE.early or products.order == 1:
+        long = self.limit is not None and self.limit.completable and self.finder.preconditioner is None
+        if not long or products.order == 1 or len(self.taken) != PRICE.early or not process.taken:
             return None
         q, image = process.basis[-1], process.taken[-1].image
         ways = self.errors.rng.standard_normal((CONSISTENCY.signs, len(q)))
