@@ -92,7 +92,8 @@ class PriceSettings:
     """What deciding may cost, and which way is taken."""
 
     small: int = number(
-        24, "variables", "up to here all second differences cost no more than twenty products", "d/2 rows = 12 products"
+        27, "variables", "up to here all second differences cost no more than twenty-seven products, on one side half",
+        "below, products that do not decide and the looks at them cost a quarter of all: price.py at d = 25 to 27",
     )
     large: int = number(300, "variables", "beyond, no round of prefer='rounds' asks for all of them", "45,000 values")
     products: float = number(
