@@ -26,6 +26,7 @@ from .tolerances import as_scale, require_positive
 from .validation import (
     CONSTRAINED,
     check_certificate_maxfev,
+    check_evidence,
     check_geometry,
     check_resolution,
     check_tolerances,
@@ -50,6 +51,7 @@ def certify(
     resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    evidence: Literal["sampled", "whole"] = "sampled",
     maxfev: int | None = None,
     certificate_maxfev: int | None = None,
     workers: Any = None,
@@ -98,6 +100,9 @@ def certify(
         most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
+    evidence : "sampled" or "whole"
+        What a claim about the curvature of a finite sum rests on: fresh samples, of which kinds that are too rare are
+        excluded by name, or values of the whole sum, which exclude nothing. See docs/samples.md.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
@@ -117,7 +122,7 @@ def certify(
     -------
     Certificate
     """
-    jac = jac_of(jac, grad)
+    jac = jac_of(jac, grad, args)
     point = as_point(x, "x")
     scale = None if x_scale is None else as_scale(x_scale, point)
     geometry = Geometry.of(bounds, constraints, invariances, point, scale)
@@ -157,6 +162,7 @@ def certify(
         rho=rho,
         resolution=resolution,
         finder=finder,
+        evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
     )
     relative = gtol is None and curvtol is None

@@ -30,6 +30,10 @@ class RuleSettings:
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",
     )
+    samples: float = number(
+        0.9, "of the failure probability", "for tests on samples; the rest for the whole sum, where these fail",
+        "a tenth widens an interval by 1% to 2%",
+    )
     clearly: float = number(
         100.0, "factor", "a gradient so much smaller than \"minimum\" needs will do whatever third derivatives are",
         "those of a few random directions are a tenth of the largest at least, mostly",
