@@ -45,6 +45,7 @@ class Result(OptimizeResult):
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
     jac : the gradient at x as the certificate measured it, or None
+    hess : the Hessian there, where the certificate took all second differences, or None
     nfev, ncalls : queries, and calls of the user's function
     njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nknown : values that were not asked for, because they were known
@@ -71,6 +72,7 @@ class Result(OptimizeResult):
     nrounds: int
     n_escapes: int
     jac: Array
+    hess: Array
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
@@ -119,6 +121,7 @@ class Result(OptimizeResult):
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,
+            hess=None if certificate is None else certificate.hessian,
             nfev=ledger.queries,
             ncalls=ledger.calls,
             nit=len(trace),
