@@ -45,6 +45,7 @@ class Result(OptimizeResult):
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
     jac : the gradient at x as the certificate measured it, or None
+    hess : the Hessian there, where the certificate took all second differences, or None
     nfev, ncalls : queries, and calls of the user's function
     njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nknown : values that were not asked for, because they were known
@@ -71,6 +72,7 @@ class Result(OptimizeResult):
     nrounds: int
     n_escapes: int
     jac: Array
+    hess: Array
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
@@ -100,6 +102,8 @@ class Result(OptimizeResult):
                     stop = Stop.BUDGET
                 elif stop is Stop.UNDECIDED and certificate.noise_limited:
                     stop, why = Stop.NOISE_LIMITED, why or certificate.remedy
+        elif trace.steps and trace[-1].estimated:  # the lowest of values with noise is luck
+            fun = math.nan if trace[-1].fun is None else trace[-1].fun
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best
         if not said:
@@ -117,6 +121,7 @@ class Result(OptimizeResult):
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,
+            hess=None if certificate is None else certificate.hessian,
             nfev=ledger.queries,
             ncalls=ledger.calls,
             nit=len(trace),

@@ -32,6 +32,8 @@ class Iterate:
     grad_norm: float | None = None
     arrived: bool = False
     """No new iterate: the method is about to certify this one."""
+    estimated: bool = False
+    """Whether `fun` is what a model thinks of a function with noise, and no value of it."""
 
     def in_units(self, value: float) -> Iterate:
         """The same of `value` times the function."""
@@ -52,6 +54,8 @@ class Step:
     x: Array = None
     best: float | None = None
     """The least value seen until then, stencils included (None for a sampled function)."""
+    estimated: bool = False
+    """Whether `fun` is a model's estimate, since values have noise."""
 
     def __str__(self) -> str:
         fun = "" if self.fun is None else f"  f = {self.fun:.8g}"
@@ -79,7 +83,8 @@ class Trace:
     def add(self, iterate: Iterate, x: Array, ledger: Ledger, best: float | None = None) -> Step:
         """Record an iterate, with x in the user's variables."""
         books, nit = dict(ledger.by_purpose), len(self.steps) + 1
-        step = Step(nit, iterate.move, iterate.fun, iterate.grad_norm, ledger.queries, books, x, best)
+        known = iterate.move, iterate.fun, iterate.grad_norm
+        step = Step(nit, *known, ledger.queries, books, x, best, iterate.estimated)
         self.steps.append(step)
         return step
 

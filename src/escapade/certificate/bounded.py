@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,7 +225,9 @@ def _by_free_variables(certifier: Certifier, box: Box, rng: np.random.Generator)
             found = replace(found, verdict="second-order", radius=None)
     here = None if direction is None else like(direction, around.x)
     jac = box.gradient(box.sets.free, local.gradient.value)
-    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed(), jac=jac)
+    soft = [replace(one, direction=frame.direction(one.direction)) for one in found.softest]
+    own: dict[str, Any] = {"active": box.listed(), "jac": jac, "softest": soft, "hessian": None}
+    return replace(found, x=around.x, fun=around.f0, direction=here, **own)
 
 
 def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certificate:

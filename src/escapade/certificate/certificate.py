@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
+
+import numpy as np
 
 from .. import _html
 from .._array import Array, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
+from ..errors import InvalidSetting
 from ..interval import Interval
 from ..tolerances import Units
 from .rules import Verdict
 from .scale import Lengths
+from .settings import SHOWN
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,22 @@ class ActiveSets:
         return ", ".join(f"{len(part)} {name}" for name, part in parts.items() if part) or "none"
 
 
+@dataclass(frozen=True)
+class SoftDirection:
+    """A direction along which f curves little."""
+
+    direction: Vector
+    """A unit vector, in the variables that curvatures are stated in."""
+    curvature: Interval
+    """Holds the curvature along it."""
+
+    def terms(self, names: Sequence[str] | None = None) -> str:
+        """The parameters that make it up, the largest first."""
+        v = self.direction
+        largest = [i for i in np.argsort(-np.abs(v))[: SHOWN.terms] if abs(v[i]) >= SHOWN.least]
+        return " ".join(f"{v[i]:+.2f} {f'x[{i}]' if names is None else names[i]}" for i in largest)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What was shown about a point, at what confidence and cost.
@@ -77,6 +98,10 @@ class Certificate:
     """Holds the norm of the gradient."""
     curvature: Interval
     """Holds the smallest eigenvalue of the Hessian."""
+    softest: list[SoftDirection] = field(default_factory=list)
+    """The softest few directions that were seen, the softest first: what values say least of."""
+    hessian: Array = None
+    """The Hessian of f at x in the user's variables, where all second differences were taken; else None."""
     jac: Array = None
     """The gradient of f at x as it was measured, in the user's variables."""
     direction: Array = None
@@ -146,6 +171,20 @@ class Certificate:
         own = [(self.njev, "gradient"), (self.nhev, "product")]
         return " and ".join([counted(self.nfev, "query", "queries"), *(counted(n, what) for n, what in own if n)])
 
+    def softest_table(self, names: Sequence[str] | None = None) -> str:
+        """The softest directions, a line each: the curvature along it, and the parameters that make it up.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            The names of the parameters; None: x[0], x[1], ...
+        """
+        if names is not None and len(names) != self.x.shape[0]:
+            d = self.x.shape[0]
+            raise InvalidSetting(f"names has {len(names)} entries, but x has {d} parameters: give {d} names")
+        lines = [f"{soft.curvature}: {soft.terms(names)}" for soft in self.softest]
+        return "\n".join(lines) or "no direction was looked at"
+
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
         return json.dumps({**plain(self), "holds": self.holds, "dtype": dtype_of(self.x)}, **options)
@@ -167,6 +206,8 @@ class Certificate:
             lines.append(("variables", str(self.active)))
         if self.invariant:
             lines.append(("invariant", f"along {counted(self.invariant, 'direction')}: curvature is that across them"))
+        if self.softest:
+            lines.append(("softest", f"{self.softest[0].curvature} along {self.softest[0].terms()}"))
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
             lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))

@@ -41,7 +41,7 @@ from ..tolerances import SHARES, Tolerances, as_scale
 from . import rules, scale
 from .advice import advised
 from .bounded import in_box
-from .certificate import Certificate, Trusted
+from .certificate import Certificate, SoftDirection, Trusted
 from .sampled import SampledCertifier, Shown, Source
 from .settings import RULES
 
@@ -246,12 +246,21 @@ class Certifier:
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened()
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
-        certificate = self._with_shorter_steps(certificate, local)
+        certificate = self._with_shorter_steps(self._with_directions(certificate, finding, local), local)
         if known.newton is None and finding.hessian is not None:
             known = replace(known, newton=partial(np.linalg.solve, -finding.hessian))
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
+
+    @staticmethod
+    def _with_directions(certificate: Certificate, finding: Finding, local: LocalModel) -> Certificate:
+        """The certificate with the softest directions, and the Hessian in the variables of x."""
+        soft = [SoftDirection(one.direction, one.curvature) for one in finding.softest]
+        hessian = finding.hessian
+        if hessian is not None:
+            hessian = hessian / local.unit[:, None] / local.unit
+        return replace(certificate, softest=soft, hessian=hessian)
 
     def _with_shorter_steps(self, certificate: Certificate, local: LocalModel) -> Certificate:
         """The certificate with what can be shown at a looser curvtol: steps are shorter then, and the gradient is as
