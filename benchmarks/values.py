@@ -6,7 +6,6 @@
     python benchmarks/values.py table                                       the table from what is kept
     python benchmarks/values.py rosenbrock                                  float32 and printed values, 20 starts
     python benchmarks/values.py ode                                         fits of differential equations, rtol 1e-3
-    python benchmarks/values.py large                                       20 and 30 variables, beside COBYQA
 
 S2MPJ problems of at most ten variables, a budget of 100 (n + 1) queries. What counts is the exact f of the point that a
 solver returned, as a share of the fall from f(x0) to the lowest value that any run reached, those of `auto` on exact
