@@ -14,11 +14,13 @@ from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Failures, Journal, Oracle, Policy
 from .result import Result
 from .run import Run
+from .shaped import shaped
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
 from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints
 
 
+@shaped("x0")
 def minimize(
     fun: Callable[..., Any],
     x0: Any,
@@ -59,7 +61,8 @@ def minimize(
         `fun(x, *args) -> float`; with `vectorized`, `fun(X, *args)` gives the values of the rows of X; with
         `samples`, `fun(x, ids, *args)` averages over the sample ids.
     x0 : array
-        The start. It may be a saddle.
+        The start. It may be a saddle. A number, an array of any shape, or dictionaries and lists of arrays: `fun` is
+        handed points of that structure, and results have it (docs/structured.md).
     method : str or method
         A name (see `escapade.methods.PRESETS`), which runs on constants estimated at the start and named in the
         result; or a method object, which runs on exactly the settings it carries.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from .certificate import Certificate
 from .certificate.certificate import COLOURS
 from .oracle import Oracle
 from .stopping import Stop
+from .structure import Structure
 from .trace import Move, Trace
 
 if TYPE_CHECKING:
@@ -27,8 +29,11 @@ UNMOVED = "It is x0, unmoved."
 CERTIFIED = {"minimum": "A minimum was certified."}
 """What is said of a certificate that holds, where it says more than second-order."""
 
-APART = ("certificate", "history", "stop")
+APART = ("certificate", "history", "stop", "structure")
 """Fields that are written in a form of their own."""
+
+VECTORS = ("x", "x_best", "jac")
+"""Fields in the structure of the point."""
 
 SHOWN = {"saddle": "Its point is a saddle.", "not stationary": "Its point is not stationary."}
 VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
@@ -66,6 +71,7 @@ class Result(OptimizeResult):
     nrounds: int
     n_escapes: int
     jac: Array
+    structure: Structure | None
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
@@ -112,6 +118,7 @@ class Result(OptimizeResult):
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,
+            structure=None,
             nfev=ledger.queries,
             ncalls=ledger.calls,
             nit=len(trace),
@@ -127,10 +134,16 @@ class Result(OptimizeResult):
 
     def to_json(self, **options: Any) -> str:
         """The result as JSON, its history included; NaN and infinities are null."""
+        if self.structure is not None:
+            flat = json.loads(self.flattened().to_json())
+            if self.certificate is not None:
+                flat["certificate"] = json.loads(self.certificate.to_json())
+            return json.dumps(flat | {"structure": self.structure.plain()}, **options)
         data = {key: plain(value) for key, value in self.items() if key not in APART}
         certificate = None if self.certificate is None else json.loads(self.certificate.to_json())
         data |= {"stop": self.stop.name, "certificate": certificate, "history": self.history.plain()}
-        return json.dumps({**data, "x0": plain(self.history.x0), "dtype": dtype_of(self.x)}, **options)
+        data |= {"structure": None, "x0": plain(self.history.x0), "dtype": dtype_of(self.x)}
+        return json.dumps(data, **options)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -141,7 +154,27 @@ class Result(OptimizeResult):
         history = Trace.restored(data["history"], np.asarray(data["x0"], dtype=dtype), dtype)
         result = cls()
         result.update(restored(cls, {key: value for key, value in data.items() if key not in APART}, dtype))
-        result.update(stop=Stop[data["stop"]], certificate=certificate, history=history)
+        result.update(stop=Stop[data["stop"]], certificate=certificate, history=history, structure=None)
+        structure = Structure.restored(data["structure"])
+        return result if structure is None else result.shaped(structure)
+
+    def shaped(self, structure: Structure) -> Self:
+        """The same with vectors in the structure of the user's point, those of certificate and history too."""
+        return self._turned(structure, structure.built)
+
+    def flattened(self) -> Self:
+        """The same with vectors as vectors."""
+        structure = self.structure
+        return self if structure is None else self._turned(None, partial(structure.flat, what="x"))
+
+    def _turned(self, structure: Structure | None, turn: Callable[[Any], Any]) -> Self:
+        result = type(self)()
+        result.update(self)
+        result.update({key: turn(self[key]) for key in VECTORS if self[key] is not None}, structure=structure)
+        certificate = self.certificate
+        if certificate is not None:
+            certificate = certificate.flattened() if structure is None else certificate.flattened().shaped(structure)
+        result.update(certificate=certificate, history=self.history.turned(turn))
         return result
 
     def plot(self, ax: Axes | None = None, *, fun: Callable[[Array], Any] | None = None) -> Axes:
@@ -174,7 +207,7 @@ class Result(OptimizeResult):
             ("message", self.message),
             ("success", str(self.success)),
             ("fun", f"{self.fun:.10g}"),
-            ("x", _short(self.x)),
+            ("x", _short(self.x if self.structure is None else self.structure.flat(self.x, "x"))),
             ("method", f"{self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}"),
             ("queries", f"{self.nfev} in {counted(self.nrounds, 'round')}: {spent}"),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Self
@@ -82,6 +82,11 @@ class Trace:
         step = Step(nit, iterate.move, iterate.fun, iterate.grad_norm, ledger.queries, books, x, best)
         self.steps.append(step)
         return step
+
+    def turned(self, turn: Callable[[Any], Any]) -> Trace:
+        """The same with every point turned into something else."""
+        x0 = None if self.x0 is None else turn(self.x0)
+        return Trace([replace(step, x=None if step.x is None else turn(step.x)) for step in self.steps], x0)
 
     def plain(self) -> list[dict[str, Any]]:
         """The records as dictionaries of plain numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from .. import _html
@@ -12,6 +12,7 @@ from .._array import Array
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..interval import Interval
+from ..structure import Structure
 from ..tolerances import Units
 from .rules import Verdict
 from .scale import Lengths
@@ -78,6 +79,9 @@ class Certificate:
     """Where no tolerances were given: the lengths s learnt for the variables, and the curvature F of f(s y) of which
     the tolerances are shares. Intervals, radius and direction are then those of y = x / s."""
 
+    structure: Structure | None = None
+    """Where x is no vector: how x, jac and direction are put together."""
+
     @property
     def holds(self) -> bool:
         """The point was shown to be second-order stationary: the verdict is "minimum" or "second-order"."""
@@ -96,13 +100,32 @@ class Certificate:
 
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
-        return json.dumps({**plain(self), "holds": self.holds, "dtype": dtype_of(self.x)}, **options)
+        flat = self.flattened()
+        data = plain(replace(flat, structure=None)) | {"holds": self.holds, "dtype": dtype_of(flat.x)}
+        return json.dumps(data | {"structure": None if self.structure is None else self.structure.plain()}, **options)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The certificate that `to_json` wrote; its arrays are those of NumPy."""
         data = json.loads(text)
-        return cls(**restored(cls, data, data["dtype"]))
+        structure = Structure.restored(data.pop("structure"))
+        flat = cls(**restored(cls, data, data["dtype"]))
+        return flat if structure is None else flat.shaped(structure)
+
+    def shaped(self, structure: Structure) -> Self:
+        """The same with vectors in the structure of the user's point."""
+        turned: dict[str, Any] = {name: structure.built(v) for name, v in self._vectors()}
+        return replace(self, structure=structure, **turned)
+
+    def flattened(self) -> Self:
+        """The same with vectors as vectors."""
+        if self.structure is None:
+            return self
+        turned: dict[str, Any] = {name: self.structure.flat(v, name) for name, v in self._vectors()}
+        return replace(self, structure=None, **turned)
+
+    def _vectors(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in VECTORS if getattr(self, name) is not None]
 
     def rows(self) -> list[tuple[str, str]]:
         """What is printed: names, and what is said of each."""
@@ -138,6 +161,9 @@ class Certificate:
         (_, heading), *rows = self.rows()
         return _html.page(heading, COLOURS[self.verdict], _html.table(rows))
 
+
+VECTORS = ("x", "jac", "direction")
+"""Fields in the structure of the point."""
 
 SENTENCES: dict[str, str] = {
     "minimum": "a strict local minimiser is here",
