@@ -87,7 +87,7 @@ def on_octopus(name: str, d: int, seed: int) -> tuple[escapade.Result, Octopus]:
         curvtol=DELTA,
         maxfev=MOST.get(name),
         vectorized=True,
-        grad=problem.gradient if name == "neon2-gd" else None,
+        jac=problem.gradient if name == "neon2-gd" else None,
         rng=METHODS[seed],
     )
     return result, problem

@@ -10,15 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._array import Array, as_point
+from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Finder
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
 from .errors import BudgetExhausted, UnboundedBelow
-from .oracle import Failures, Oracle, Policy
+from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints
+from .validation import check_resolution, check_tolerances, refuse_constraints, warn_unused
 
 LOG = logging.getLogger(__name__)
 
@@ -45,12 +47,14 @@ def certify(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     finder: str | Finder = "auto",
-    grad: Callable[..., Any] | None = None,
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    jac: Any = None,
+    hessp: Callable[..., Any] | None = None,
+    grad: Callable[..., Any] | None = None,
 ) -> Certificate:
-    """Check a point that any solver returned, from function values alone.
+    """Check a point that any solver returned, from function values, and gradients where they are given.
 
     Parameters
     ----------
@@ -78,12 +82,15 @@ def certify(
         missing point are taken on other steps; where none will do the verdict is "undecided".
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
+    jac, hessp : optional
+        Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
     Returns
     -------
     Certificate
     """
     refuse_constraints(bounds, constraints)
+    jac = jac_of(jac, grad)
     point = as_point(x, "x")
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
@@ -96,7 +103,8 @@ def certify(
         vectorized=vectorized,
         samples=samples,
         maxfev=maxfev,
-        grad=grad,
+        jac=jac,
+        hessp=hessp,
         workers=workers,
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
@@ -114,12 +122,21 @@ def certify(
         finder=finder,
     )
     with closing(f):
+        if f.differentiable and not task.uses_gradients(f):
+            warn_unused(f"finder={finder if isinstance(finder, str) else finder.name!r}")
+            f.forget_derivatives()
+        if f.differentiable and samples is None:
+            scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
+            try:
+                check_gradient(f, point, scale, generator)
+            except (BudgetExhausted, UnboundedBelow) as stop:
+                return replace(task.unseen(point, str(stop)), seed=seed, **_books(f))
         if gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)
         LOG.info("%s after %d queries: %s", certificate.verdict, certificate.nfev, certificate.reason)
-        return replace(certificate, seed=seed)
+        return replace(certificate, seed=seed, **_books(f))
 
 
 def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
@@ -130,7 +147,11 @@ def _in_learnt_units(task: Certifier, f: Oracle, x: Array, rng: np.random.Genera
     except (BudgetExhausted, UnboundedBelow) as stop:
         return task.unseen(x, str(stop))
     found = problem.certifier(task)(problem.f, problem.inside(x), rng)
-    certificate, books = problem.certificate(found, x), f.ledger
-    return replace(
-        certificate, nfev=books.queries, nfev_by_purpose=dict(books.by_purpose), nrounds=books.rounds
-    )
+    return problem.certificate(found, x)
+
+
+def _books(f: Oracle) -> dict[str, Any]:
+    """All that was counted."""
+    books = f.ledger
+    counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}

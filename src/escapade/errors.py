@@ -2,6 +2,7 @@
 
 EscapadeError
 ├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
+│   └── WrongGradient                    jac is not the gradient of the function
 ├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
 ├── MissingCapability                    the function cannot do what the method needs
 ├── JournalError                         a journal cannot be used, or is of another run
@@ -31,6 +32,14 @@ class EscapadeError(Exception):
 
 class InvalidSetting(EscapadeError, ValueError):
     """An argument is out of its range; the message names it, its value, the bound and the remedy."""
+
+
+class WrongGradient(InvalidSetting):
+    """`jac` disagrees with function values, in `coordinate`: by it the slope there is `claimed`, by values `seen`."""
+
+    def __init__(self, message: str, coordinate: int, claimed: float, seen: float) -> None:
+        super().__init__(message)
+        self.coordinate, self.claimed, self.seen = coordinate, claimed, seen
 
 
 class BelowPrecision(EscapadeError, ValueError):

@@ -21,16 +21,19 @@ def scipy_method(
     tol: float | None = None,
     bounds: Any = None,
     constraints: Any = (),
+    hess: Any = None,
     callback: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Result:
     """For `scipy.optimize.minimize(fun, x0, method=escapade.scipy_method, options={...})`, and for `basinhopping`.
 
-    `tol` is `gtol`; `options` are the keywords of `escapade.minimize`, and unknown ones are warned about as SciPy does.
-    Derivatives that SciPy passes on (`jac`, `hess`, `hessp`) are not used.
+    `tol` is an absolute `gtol`, and `curvtol` its root unless it is given too; `options` are the keywords of
+    `escapade.minimize`, and unknown ones are warned about as SciPy does. `jac` and `hessp` are used, `hess` is not.
     """
     known = set(inspect.signature(minimize).parameters) - {"fun", "x0", "args", "bounds", "constraints", "callback"}
-    unknown = sorted(set(options) - known - {"jac", "hess", "hessp"})
+    unknown = sorted(set(options) - known)
+    if hess is not None:
+        warnings.warn("Escapade does not use hess: pass hessp beside jac", RuntimeWarning, stacklevel=3)
     if unknown:
         warnings.warn(f"Unknown solver options: {', '.join(unknown)}", OptimizeWarning, stacklevel=3)
     chosen = {key: value for key, value in options.items() if key in known}

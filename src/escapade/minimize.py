@@ -10,14 +10,14 @@ from ._array import as_point, like
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
 from .errors import InvalidSetting
-from .methods import PRESETS, Auto, Goal, Method
-from .oracle import Failures, Journal, Oracle, Policy
+from .methods import PRESETS, Auto, Goal, Method, uses_gradients
+from .oracle import Failures, Journal, Oracle, Policy, jac_of
 from .result import Result
 from .run import Run
 from .shaped import shaped
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
-from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints
+from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints, warn_unused
 
 
 @shaped("x0")
@@ -49,9 +49,11 @@ def minimize(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     progress: bool = False,
-    grad: Callable[..., Any] | None = None,
     bounds: Any = None,
     constraints: Any = None,
+    jac: Any = None,
+    hessp: Callable[..., Any] | None = None,
+    grad: Callable[..., Any] | None = None,
 ) -> Result:
     """Find a local minimum of a function that can only be evaluated, and certify it.
 
@@ -107,8 +109,14 @@ def minimize(
         `on_error(x, attempt, exception)` answers with a value, None (missing) or "retry". See docs/failures.md.
     retries : int, optional
         Further attempts before any of these policies applies.
+    jac : callable or True, optional
+        Gradients, in SciPy's forms: `jac(x, *args)`, with `samples` `jac(x, ids, *args)`; or True where `fun` returns
+        (value, gradient). They are checked once against values (a wrong one raises `WrongGradient`) and counted as
+        `njev`. "auto" and "neon2-gd" use them; other methods are about values alone. See docs/gradients.md.
+    hessp : callable, optional
+        `hessp(x, v, *args)`: the product of the Hessian with a vector, beside `jac`, for "auto".
     grad : callable, optional
-        Exact gradients, for the first-order baseline "neon2-gd" alone.
+        Deprecated: the old name of `jac`.
 
     Returns
     -------
@@ -116,6 +124,7 @@ def minimize(
         A SciPy `OptimizeResult`; `success` is True only if its `certificate` holds.
     """
     refuse_constraints(bounds, constraints)
+    jac = jac_of(jac, grad)
     x = as_point(x0)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
@@ -133,16 +142,20 @@ def minimize(
         vectorized=vectorized,
         samples=samples,
         maxfev=maxfev,
-        grad=grad,
+        jac=jac,
+        hessp=hessp,
         workers=workers,
         timeout=timeout,
         failures=failures,
     )
+    if f.differentiable and not uses_gradients(method):
+        warn_unused(f"method={method if isinstance(method, str) else method.name!r}")
+        f.forget_derivatives()
     f.until(limits.deadline)
     share = budget.of_method(failure, sampled=samples is not None)
     goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
     certifier = Certifier(
-        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -150,7 +163,7 @@ def minimize(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if resolution is None else {"resolution": resolution}
         record, generator = Journal.of(journal).open(
-            settings | {"args": args, "grad": grad is not None},
+            settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},
             x,
             None if rng is None else generator,

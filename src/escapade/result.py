@@ -51,6 +51,7 @@ class Result(OptimizeResult):
     certificate : what was shown about x, or None
     jac : the gradient at x as the certificate measured it, or None
     nfev, ncalls : queries, and calls of the user's function
+    njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nfev_by_purpose, nrounds, nit, n_escapes : the books
     x_best, fun_best : the best point evaluated at all, stencils included
     history : one record an iterate
@@ -67,6 +68,8 @@ class Result(OptimizeResult):
     nfev: int
     ncalls: int
     nit: int
+    njev: int
+    nhev: int
     ngrad: int
     nrounds: int
     n_escapes: int
@@ -124,6 +127,8 @@ class Result(OptimizeResult):
             nit=len(trace),
             nfev_by_purpose=dict(ledger.by_purpose),
             nrounds=ledger.rounds,
+            njev=ledger.gradients,
+            nhev=ledger.products,
             ngrad=ledger.gradients,
             n_escapes=sum(step.move is Move.ESCAPE for step in trace),
             x_best=x_best,
@@ -211,6 +216,7 @@ class Result(OptimizeResult):
             ("method", f"{self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}"),
             ("queries", f"{self.nfev} in {counted(self.nrounds, 'round')}: {spent}"),
         ]
+        lines += [(name, str(n)) for name, n in (("gradients", self.njev), ("products", self.nhev)) if n]
         if self.constants:
             named = ", ".join(f"{name} {value:.3g}" for name, value in self.constants.items())
             lines.append(("estimated", named))

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from . import budget
-from ._array import Array
+from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
 from .curvature import Evidence
+from .derivatives.gradient_check import check_gradient
+from .derivatives.units import lengths
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Goal, Method
 from .oracle import Oracle
@@ -114,6 +116,7 @@ class Run:
     def _iterate(self, name: str, show: Progress) -> Ending:
         self.trace.x0 = self.y = self.x
         try:
+            self._check_gradient()
             self._scale()
             f, y = self.problem.f, self.y
             method = self._configured(f, y)
@@ -156,6 +159,16 @@ class Run:
         self.y, self.x = iterate.x, self.problem.outside(iterate.x)
         self.fun = iterate.in_units(self.problem.value).fun
         return self.limits.arrived(self.x, self.fun)
+
+    def _check_gradient(self) -> None:
+        """Hold the user's gradient against values around x0, where it is used.
+
+        Queries: those of `check_gradient`
+        """
+        if self.f.differentiable and self.certifier.gradients:
+            x, unit = to_numpy(self.x).astype(np.float64), self.problem.unit
+            scale = lengths(x) if unit is None else to_numpy(unit).astype(np.float64)
+            check_gradient(self.f, self.x, scale, self.rng)
 
     def _scale(self) -> None:
         """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""

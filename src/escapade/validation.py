@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .derivatives.noise import check_noise
@@ -32,6 +33,13 @@ def check_prefer(prefer: str, method: Any) -> None:
     if prefer == "rounds" and not (isinstance(method, str) and method == "auto"):
         name = method if isinstance(method, str) else getattr(method, "name", type(method).__name__)
         raise InvalidSetting(f"prefer='rounds' is for method='auto' alone, not for {name!r}: leave it out")
+
+
+def warn_unused(what: str) -> None:
+    """Say that gradients were given for nothing, as SciPy does."""
+    warnings.warn(
+        f"{what} works on function values alone, and does not use jac", RuntimeWarning, stacklevel=3
+    )
 
 
 def refuse_constraints(bounds: Any, constraints: Any) -> None:

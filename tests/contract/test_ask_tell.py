@@ -34,7 +34,7 @@ def fun(x, *ids):
 def options_of(name):
     if name in SAMPLED:
         return {"samples": N, "maxfev": 6000, "gtol": 0.15, "curvtol": 0.4, "rng": 3}
-    return {"maxfev": 400, "rng": 3} | ({"grad": PROBLEM.gradient} if name == "neon2-gd" else {})
+    return {"maxfev": 400, "rng": 3} | ({"jac": PROBLEM.gradient} if name == "neon2-gd" else {})
 
 
 def laboratory(opt, rounds=10**9):
@@ -62,7 +62,7 @@ def test_the_same_bits_as_minimize(name):
 def test_saved_and_picked_up(name, tmp_path):
     """Options that a file cannot hold are given again."""
     options = {"method": name, **options_of(name)}
-    again = {"grad": options["grad"]} if "grad" in options else {}
+    again = {"jac": options["jac"]} if "jac" in options else {}
     opt = escapade.ask_tell(X0, **options)
     for _ in range(3):
         laboratory(opt, rounds=4)

@@ -71,7 +71,9 @@ SETTINGS = [
     ("constraints", {"type": "eq", "fun": sphere}, "constraints", "penalty"),
     ("constraints", [{"type": "ineq", "fun": sphere}], "constraints", "penalty"),
     *[("fun", v, f"fun={v!r}", "callable") for v in (None, 3.0, "f")],
-    *[("grad", v, f"grad={v!r}", "callable") for v in (3.0, "jac", True)],
+    *[("jac", v, f"jac={v!r}", "callable") for v in (3.0, "grad", [True])],
+    *[("hessp", v, f"hessp={v!r}", "callable") for v in (3.0, "hess", True)],
+    ("hessp", np.dot, "hessp", "pass jac too"),
 ]
 
 FUNCTIONS = [
@@ -159,7 +161,7 @@ def test_settings(name, value, shown, remedy):
     assert not calls, "refused before the first evaluation"
 
 
-ORACLE = [case for case in SETTINGS if case[0] in ("fun", "grad", "samples", "maxfev")]
+ORACLE = [case for case in SETTINGS if case[0] in ("fun", "jac", "hessp", "samples", "maxfev")]
 
 
 @pytest.mark.parametrize(("name", "value", "shown", "remedy"), ORACLE, ids=names(ORACLE, 2))

@@ -195,7 +195,7 @@ def solve(name, fun=None, **options):
     if name in SAMPLED:
         options = {"samples": N, "gtol": 0.15, "curvtol": 0.4, "maxfev": 15_000, **options}
     if name == "neon2-gd":
-        options["grad"] = PROBLEM.gradient
+        options["jac"] = PROBLEM.gradient
     options = {"maxfev": 2500, "rng": 2, **options}
     fun = plain(name) if fun is None else fun
     return escapade.minimize(fun, np.full(D, 0.1), method=name, **options)

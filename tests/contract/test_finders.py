@@ -26,7 +26,7 @@ def finder(name, **options):
 
 
 def oracle(problem, **options):
-    return Oracle.of(problem, vectorized=True, grad=problem.gradient, **options)
+    return Oracle.of(problem, vectorized=True, jac=problem.gradient, **options)
 
 
 def bowl(d=12, seed=0):
@@ -88,7 +88,7 @@ def test_same_seed_same_bits_and_every_query_is_counted(name):
 
     findings, before = [], x.copy()
     for _ in range(2):
-        f = Oracle.of(counting, vectorized=True, grad=problem.gradient)
+        f = Oracle.of(counting, vectorized=True, jac=problem.gradient)
         asked.clear()
         findings.append(finder(name)(f, x, np.random.default_rng(3)))
         assert f.ledger.queries == f.ledger.attempts == sum(asked)
@@ -149,7 +149,7 @@ def test_finders_of_sampled_functions(name):
 
     if name == "neon2-online" and not hasattr(problem, "xi"):
         grad = sampled_gradient(problem)
-    f = Oracle.of(problem.sample_value, vectorized=True, samples=200, grad=grad)
+    f = Oracle.of(problem.sample_value, vectorized=True, samples=200, jac=grad)
     finding = finder(name)(f, np.zeros(8), np.random.default_rng(0))
     assert finding.found
     assert finding.direction @ problem.hessian(np.zeros(8)) @ finding.direction <= -DELTA / 2
@@ -171,7 +171,7 @@ def sampled_gradient(problem):
 
 def test_what_a_finder_lacks_is_named():
     problem, x = saddle()
-    with pytest.raises(MissingCapability, match="grad="):
+    with pytest.raises(MissingCapability, match="jac="):
         finder("neon2")(Oracle.of(problem, vectorized=True), x, np.random.default_rng(0))
     with pytest.raises(MissingCapability, match="samples"):
         finder("online")(Oracle.of(problem, vectorized=True), x, np.random.default_rng(0))

@@ -25,6 +25,7 @@ SAYS = {
     "scale.md": "no gradient below",
     "methods.md": "",
     "multistart.md": "distinct point",
+    "structured.md": "[",
     "results.md": "escapade.run: auto ended after",
 }
 

@@ -50,7 +50,7 @@ class Counted:
 def options_of(name):
     if name in SAMPLED:
         return {"samples": N, "maxfev": 6000, "gtol": 0.15, "curvtol": 0.4}
-    return {"maxfev": 250} | ({"grad": PROBLEM.gradient} if name == "neon2-gd" else {})
+    return {"maxfev": 250} | ({"jac": PROBLEM.gradient} if name == "neon2-gd" else {})
 
 
 def run(fun, path=None, x0=None, **options):

@@ -42,7 +42,7 @@ def starts(count=RUNS):
 def options_of(name):
     if name in SAMPLED:
         return {"samples": N, "maxfev": 10_000, "gtol": 0.15, "curvtol": 0.4}
-    return {"maxfev": 1500} | ({"grad": PROBLEM.gradient} if name == "neon2-gd" else {})
+    return {"maxfev": 1500} | ({"jac": PROBLEM.gradient} if name == "neon2-gd" else {})
 
 
 def alone(fun, points, seed=5, **options):

@@ -60,7 +60,7 @@ def solve(name, fun=None, problem=None, x0=None, **options):
     if name in SAMPLED:
         options = {"samples": N, **TOLERANCES, **options}
     if name == "neon2-gd":
-        options.setdefault("grad", problem.gradient)
+        options.setdefault("jac", problem.gradient)
     if name == "rspi":
         options["maxfev"] = min(options["maxfev"], 20_000)
     return escapade.minimize(
@@ -265,7 +265,7 @@ def test_x_scale(name):
     def fun(X, *ids):
         return problem(X / unit) if not ids else problem.sample_value(X / unit, *ids)
 
-    options = {"grad": lambda x: problem.gradient(x / unit) / unit} if name == "neon2-gd" else {}
+    options = {"jac": lambda x: problem.gradient(x / unit) / unit} if name == "neon2-gd" else {}
     result = solve(name, fun, x0=start_of(name) * unit, x_scale=unit, **options)
     assert result.success, result.message
     assert np.linalg.norm(problem.gradient(result.x / unit)) <= result.certificate.gtol
@@ -295,7 +295,7 @@ STRICT = ["auto", "zpsgd", "pagd", "zo-perturbed-agd", "zo-agd-ncf", "zo-two-poi
 
 @pytest.mark.parametrize("name", STRICT)
 def test_strict_arrays(name):
-    options = {"grad": lambda x: OFF_AXIS.gradient(np.asarray(x))} if name == "neon2-gd" else {}
+    options = {"jac": lambda x: OFF_AXIS.gradient(np.asarray(x))} if name == "neon2-gd" else {}
     result = solve(name, x0=array_api_strict.zeros(D, dtype=array_api_strict.float64), **options)
     assert result.success
     assert type(result.x).__module__.startswith("array_api_strict")

@@ -30,7 +30,7 @@ def run(name="auto", fun=None, x0=None, **options):
         options = {"samples": N, "gtol": 0.15, "curvtol": 0.4, **options}
         fun = SUM.sample_value if fun is None else fun
     if name == "neon2-gd":
-        options["grad"] = PROBLEM.gradient
+        options["jac"] = PROBLEM.gradient
     x0 = np.full(D, 0.2) if x0 is None else x0
     options = {"rng": 0, "maxfev": 3000, "on_error": "stop", "method": name, **options}
     return escapade.minimize(PROBLEM if fun is None else fun, x0, **options)

@@ -40,7 +40,7 @@ def solve(name, maxfev, workers=None):
     options = {"samples": N, "gtol": 0.15, "curvtol": 0.4, "maxfev": 40 * maxfev} if name in SAMPLED else {}
     grad = PROBLEM.gradient if name == "neon2-gd" else None
     x0 = np.full(D, 0.1)
-    return escapade.minimize(fun, x0, method=name, rng=3, workers=workers, grad=grad, **{"maxfev": maxfev, **options})
+    return escapade.minimize(fun, x0, method=name, rng=3, workers=workers, jac=grad, **{"maxfev": maxfev, **options})
 
 
 def same(run, other):

@@ -93,7 +93,7 @@ def test_maxtime_ends_a_method_that_asks_for_gradients_alone():
         lambda x: float(x[0]) + 0.5 * float(x[1]) ** 2,
         np.ones(2),
         method="neon2-gd",
-        grad=lambda x: np.array([1.0, x[1]]),
+        jac=lambda x: np.array([1.0, x[1]]),
         maxtime=0.2,
         rng=0,
     )
@@ -394,7 +394,7 @@ def test_bounds_and_constraints_are_refused():
 def test_capabilities_that_lack():
     with pytest.raises(MissingCapability, match="samples"):
         solve(method="zo-sgd-ncf")
-    with pytest.raises(MissingCapability, match="grad="):
+    with pytest.raises(MissingCapability, match="jac="):
         solve(method="neon2-gd")
 
 

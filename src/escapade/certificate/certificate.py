@@ -72,6 +72,9 @@ class Certificate:
     nfev: int = 0
     nfev_by_purpose: dict[str, int] = field(default_factory=dict)
     nrounds: int = 0
+    njev: int = 0
+    """Gradients of the user's own that it took, and products with the Hessian."""
+    nhev: int = 0
     seed: int | None = None
     scaled: bool = False
     """Whether norms and curvatures are those in x / x_scale, or in the units that were learnt."""
@@ -97,6 +100,11 @@ class Certificate:
     def confidence(self) -> float:
         """1 - failure."""
         return 1 - self.failure
+
+    @property
+    def _cost(self) -> str:
+        own = [(self.njev, "gradient"), (self.nhev, "product")]
+        return " and ".join([counted(self.nfev, "query", "queries"), *(counted(n, what) for n, what in own if n)])
 
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
@@ -148,7 +156,7 @@ class Certificate:
         given = ", ".join(f"{name} {constant}" for name, constant in self.trusted.items())
         lines.append(("trusting", given or "nothing"))
         cost = (
-            f"{counted(self.nfev, 'query', 'queries')} in {counted(self.nrounds, 'round')}, "
+            f"{self._cost} in {counted(self.nrounds, 'round')}, "
             f"failure probability at most {self.failure:.3g}"
             + (", in scaled variables" if self.scaled and self.units is None else "")
         )

@@ -51,6 +51,8 @@ class Certifier:
     resolution: float | None = None
     """None: what the ladder of lengths finds. 0: f is believed at all lengths. Else no step is shorter."""
     finder: str | Finder | SampledFinder = "auto"
+    gradients: bool = True
+    """Whether the user's gradients are used, where there are any."""
 
     def __post_init__(self) -> None:
         names = sorted(FINDERS | SAMPLED_FINDERS)
@@ -78,12 +80,24 @@ class Certifier:
         before, rounds = books.by_purpose, books.rounds
         spent = {k: n - before.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > before.get(k, 0)}
         return replace(
-            certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
+            certificate,
+            nfev=sum(spent.values()),
+            nfev_by_purpose=spent,
+            nrounds=f.ledger.rounds - rounds,
+            njev=f.ledger.gradients - books.gradients,
+            nhev=f.ledger.products - books.products,
         )
 
     def unseen(self, x: Array, why: str) -> Certificate:
         """The certificate of a point about which nothing could be shown."""
         return self._written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
+
+    def uses_gradients(self, f: Oracle) -> bool:
+        """Whether a certificate would use gradients of this function."""
+        if isinstance(self.finder, str):
+            kinds: dict[str, Any] = SAMPLED_FINDERS if f.samples is not None else FINDERS
+            return bool(getattr(kinds.get(self.finder), "uses_gradients", False))
+        return self.finder.uses_gradients
 
     # Plain functions
 

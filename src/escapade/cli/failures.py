@@ -23,7 +23,7 @@ WORDS = {
     "pass vectorized=False": "leave out --vectorized",
     "vectorized=True": "--vectorized",
     "samples=n": "--samples N",
-    "needs grad=": "needs gradients, which the line cannot give",
+    "pass it as jac=": "the line cannot give one",
     "must be a method object or one of": "must be one of",
     ", or a callable": "",
     ", or a Finder": "",

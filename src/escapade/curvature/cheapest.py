@@ -34,6 +34,7 @@ class Cheapest(Finder):
     """See `Lanczos`."""
 
     name = "auto"
+    uses_gradients = True
 
     def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         return self.search(local, rng, shift)[0]

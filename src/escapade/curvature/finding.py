@@ -103,6 +103,8 @@ class Finder(ABC):
     """A direction is FOUND once its curvature is shown to be at most -depth * delta."""
 
     name: ClassVar[str]
+    uses_gradients: ClassVar[bool] = False
+    """Whether it takes the user's gradients, where there are any."""
 
     def __post_init__(self) -> None:
         require_positive("delta", self.delta)

@@ -26,6 +26,7 @@ class Neon2Deterministic(ZONCFDeterministic):
     """
 
     name = "neon2"
+    uses_gradients = True
 
     def products(self, local: LocalModel, shift: float) -> HessianProducts:
         return HessianProducts(local, order=2, shift=shift, source=Gradients())
@@ -50,6 +51,7 @@ class Neon2Online(ZONCFOnline):
     """
 
     name = "neon2-online"
+    uses_gradients = True
 
     def weak(self, ell: float, variance: float) -> ZONCFOnlineWeak:
         return Neon2OnlineWeak(delta=self.delta, ell=ell, variance=variance, batch=self.batch)

@@ -116,6 +116,16 @@ class OnlineSettings:
     steps: float = number(1.2, "factor", "steps of a run, of those that growth from r to sigma takes", HELD)
 
 
+@dataclass(frozen=True)
+class ByGradientsSettings:
+    """Lanczos on differences of gradients."""
+
+    most: int = number(180, "products", "that a search may take in many variables, and d at least in fewer",
+                       "360 gradients, and 40 for everything else")
+    whole: int = number(400, "variables", "up to here all products, which are the Hessian, are a fall-back",
+                        "800 gradients, and a matrix of a megabyte")
+
+
 FINDER = FinderSettings()
 LANCZOS = LanczosSettings()
 DENSE = DenseSettings()
@@ -123,3 +133,4 @@ CHOICE = ChoiceSettings()
 NEWTON = NewtonSettings()
 CHEBYSHEV = ChebyshevSettings()
 ONLINE = OnlineSettings()
+BY_GRADIENTS = ByGradientsSettings()

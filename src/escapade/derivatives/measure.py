@@ -30,11 +30,14 @@ class Books:
 
     by_purpose: dict[str, int] = field(default_factory=dict)
     rounds: int = 0
+    gradients: int = 0
+    products: int = 0
 
     @classmethod
     def of(cls, f: Oracle) -> Books:
         """Those of this moment."""
-        return cls(dict(f.ledger.by_purpose), f.ledger.rounds)
+        books = f.ledger
+        return cls(dict(books.by_purpose), books.rounds, books.gradients, books.products)
 
 
 @dataclass(frozen=True)

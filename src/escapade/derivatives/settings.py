@@ -284,6 +284,48 @@ class UnitSettings:
     )
 
 
+@dataclass(frozen=True)
+class GradientCheckSettings:
+    """The user's gradient against values."""
+
+    aside: float = number(
+        0.01, "lengths", "the gradient is checked so far from x, where it is not small even if x is stationary",
+        "a wrong factor cannot be seen where the gradient is 0",
+    )
+    first: float = number(0.1, "lengths", "the longest step of the differences", "the ladder's longest length")
+    ratio: float = number(8.0, "factor", "each step is so much shorter than the last; float32 is so much less exact",
+                          "h^2 falls by 64, the exact part of 8 steps spans 6 orders")
+    levels: int = number(8, "steps", "at most", "8^-7 of the first: 5e-8 of a length")
+    informative: float = number(
+        0.1, "of the slope's typical size", "a difference that is known to within this can agree", "a digit"
+    )
+    tolerance: float = number(
+        1e-3, "of the slope's typical size", "a smaller disagreement is none: gradients come from solvers and from "
+        "float32", "one wrong coordinate of a million alike",
+    )
+    clear: float = number(10.0, "errors", "a disagreement is so many times what differences are uncertain by",
+                          "benchmarks/gradients.py check, seeds 21000 to 21003")
+    coordinate: float = number(0.02, "relative", "a coordinate's two slopes differ by more, or it is not called wrong",
+                               "inexact adjoints and float32 are right to a percent")
+
+
+@dataclass(frozen=True)
+class SlopeSettings:
+    """Differences of the user's gradients."""
+
+    points: int = number(5, "gradients", "in a table along a line, for their noise: differences of 4th and 5th order",
+                         "smooth parts fall as the fourth power of a spacing of 2e-5")
+    entries: int = number(8, "entries", "of fewer variables the table is longer", "a deviation from 9 numbers")
+    far: float = number(2.375, "factor", "the longer steps that a product is compared with", "19/8: of few digits")
+    short: float = number(0.125, "factor", "and the shorter ones", "noise is 8 times as large there")
+    fits: int = number(2, "times", "a step is fitted to truncation and noise at most so often", LIMIT)
+    fitting: float = number(4.0, "factor", "a step fits that differs by less from the balanced one",
+                            "errors are then at most 16 times the least")
+    reach: float = number(8.0, "steps", "values along a sign vector, against gradients, are so far away at most", HELD)
+    vectors: int = number(3, "vectors", "random ones that show the truncation of a whole Hessian", "6 gradients")
+    hutchinson: int = number(3, "vectors", "random sign vectors that show the diagonal of a Hessian", STUDY)
+
+
 STEPS = StepSettings()
 UNITS = UnitSettings()
 LADDER = LadderSettings()
@@ -293,4 +335,6 @@ GRADIENT = GradientSettings()
 CONSISTENCY = ConsistencySettings()
 PRODUCTS = ProductSettings()
 SAMPLING = SamplingSettings()
+GRADIENT_CHECK = GradientCheckSettings()
+SLOPES = SlopeSettings()
 SMOOTHNESS = SmoothnessSettings()

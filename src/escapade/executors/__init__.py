@@ -2,12 +2,15 @@
 
 from .choose import choose
 from .local import Evaluate, NoValue, RowFailure, Serial, Vectorized
+from .pairs import Paired, Pairs
 from .processes import Processes
 from .remote import TookTooLong, WorkerDied
 
 __all__ = [
     "Evaluate",
     "NoValue",
+    "Paired",
+    "Pairs",
     "Processes",
     "RowFailure",
     "Serial",

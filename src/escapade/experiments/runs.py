@@ -97,7 +97,7 @@ def _ours(panel: Panel, curve: Curve, problem: Problem, seed: int, judge: Judge)
         maxfev=panel.budget,
         vectorized=True,
         samples=None if panel.samples is None else problem.n,  # type: ignore[attr-defined]
-        grad=problem.gradient if curve.label == "Neon2+GD" else None,
+        jac=problem.gradient if curve.label == "Neon2+GD" else None,
         stop=judge if judged else None,
         rng=seed,
     )

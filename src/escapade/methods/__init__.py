@@ -2,7 +2,7 @@
 
 from .agd_ncf import ZOAGDNCF
 from .auto import Auto
-from .base import Method
+from .base import Method, uses_gradients
 from .boosted import Boosted
 from .check import GradientCheck
 from .composed import Escaping
@@ -48,4 +48,5 @@ __all__ = [
     "SciPyDescent",
     "ZOPerturbedAGD",
     "ZOTwoPoint",
+    "uses_gradients",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,3 +21,15 @@ class Method(Protocol):
     name: ClassVar[str]
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates: ...
+
+
+FIRST_ORDER = ("auto", "neon2-gd")
+"""Methods by name that use the user's gradients."""
+
+
+def uses_gradients(method: Any) -> bool:
+    """Whether a method, by name or as an object, uses the user's gradients: itself, or in its finder."""
+    if isinstance(method, str):
+        return method in FIRST_ORDER
+    own = (method, getattr(method, "finder", None))
+    return any(getattr(one, "uses_gradients", False) for one in own)

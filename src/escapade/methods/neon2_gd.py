@@ -29,6 +29,7 @@ class Neon2GD:
     K: int | None = None
 
     name: ClassVar[str] = "neon2-gd"
+    uses_gradients: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         attempts = count(1)

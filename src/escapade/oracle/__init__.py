@@ -1,5 +1,6 @@
 """The only door to function values: `Oracle`, its books, and the stencils it evaluates."""
 
+from .arguments import jac_of
 from .batch import Batch, Components
 from .failures import Failures, Policy
 from .journal import Journal
@@ -21,6 +22,7 @@ __all__ = [
     "axes",
     "central",
     "few_axes",
+    "jac_of",
     "or_nan",
     "pairs",
     "point",

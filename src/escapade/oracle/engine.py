@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,9 +30,13 @@ class Engine:
     """The last stencil that the budget had no room for."""
     ledger: Ledger = field(default_factory=Ledger)
     store: Store = field(default_factory=Store)
-    grad: Callable[..., Any] | None = None
+    gradients: Evaluate | None = None
+    """Who evaluates the user's gradient, where there is one."""
+    products: Evaluate | None = None
+    """Who evaluates the user's Hessian-vector product."""
     deadline: float = np.inf
     precision: float = 0.0
+    gradient_precision: float = 0.0
     failures: Failures = field(default_factory=Failures)
     close: Callable[[], None] = lambda: None
     resent: int = 0

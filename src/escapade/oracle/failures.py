@@ -132,7 +132,7 @@ def checked_values(
     try:
         raw = evaluate(stencil.rows(*span), batch)
     except RowFailure as failure:
-        asked = _Asked(evaluate, stencil, span, batch, failures, book)
+        asked = Asked(evaluate, stencil, span, batch, failures, book)
         return asked.all(partial(asked.stopped, list(range(rows)), failure))
     except BaseException:
         book(rows)
@@ -141,7 +141,7 @@ def checked_values(
     seen = as_floats(raw, (rows, stencil.d), lambda row: stencil.rows(span[0] + row, span[0] + row + 1)[0, :])
     if seen is not None and (math.isfinite(seen[0][0]) if rows == 1 else np.isfinite(seen[0]).all()):
         return *seen, ""
-    asked = _Asked(evaluate, stencil, span, batch, failures, book)
+    asked = Asked(evaluate, stencil, span, batch, failures, book)
     return asked.all(partial(asked.take, range(rows), raw))
 
 
@@ -153,8 +153,13 @@ def missing_values(stencil: Stencil, values: NDArray[np.float64], why: str) -> M
     return MissingValue(f"no value could be had of {which} {why}", stencil.rows(first, first + 1)[0, :], values)
 
 
-class _Asked:
+class Asked:
     """Rows of a stencil, asked for until each has a value or is missing."""
+
+    name = "the function"
+    """What is asked, in the words of an error."""
+    shape: tuple[int, ...] = ()
+    """Of what is asked for a row."""
 
     def __init__(
         self,
@@ -167,7 +172,7 @@ class _Asked:
     ) -> None:
         self.evaluate, self.stencil, self.batch, self.failures, self.book = evaluate, stencil, batch, failures, book
         self.start, rows = span[0], span[1] - span[0]
-        self.values: NDArray[np.float64] = np.full(rows, np.nan)
+        self.values: NDArray[np.float64] = np.full((rows, *self.shape), np.nan)
         self.attempts: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
         self.precision, self.why = 0.0, ""
         self.fresh: list[int] = []
@@ -238,14 +243,23 @@ class _Asked:
             lost = {row: value for row, value in zip(rows, raw, strict=False) if isinstance(value, RowFailure)}
             raw = [value for value in raw if not isinstance(value, RowFailure)]
         kept = [row for row in rows if row not in lost]
-        seen = as_floats(raw, (len(kept), self.stencil.d), lambda k: self.at(kept[k])) if kept else None
+        seen = self.read(raw, kept) if kept else None
         if seen is not None:
             self.values[kept], self.precision = seen[0], max(self.precision, seen[1])
         for row in rows:
             if row in lost:
                 self._failed(row, _cause(lost[row]), len(rows) if lost[row].row is None else None)
-            elif not math.isfinite(self.values[row]):
-                self._failed(row, float(self.values[row]))
+            elif (wrong := self.wrong(row)) is not None:
+                self._failed(row, wrong)
+
+    def read(self, raw: Any, rows: Sequence[int]) -> tuple[NDArray[np.float64], float] | None:
+        """Raw values of these rows as float64, and their machine epsilon."""
+        return as_floats(raw, (len(rows), self.stencil.d), lambda k: self.at(rows[k]))
+
+    def wrong(self, row: int) -> float | None:
+        """The value of a row, if it is not finite."""
+        value = float(self.values[row])
+        return None if math.isfinite(value) else value
 
     def _failed(self, row: int, error: Exception | float, block: int | None = None) -> None:
         """Decide on a row that raised (or the block of `block` rows that it is in), or whose value is not finite."""
@@ -264,16 +278,16 @@ class _Asked:
         elif answer == "raise":
             times = "" if attempt == 1 else f" ({attempt} attempts)"
             if isinstance(error, Exception):
-                _raise_failed(error, x, times, block)
+                _raise_failed(self.name, error, x, times, block)
             if self.failures.policy(error) == "omit":
                 raise UnboundedBelow(f"the function returned -inf at x = {show(x)}{times}", x)
             raise NonFiniteValue(
-                f"the function returned {error} at x = {show(x)}{times}; "
+                f"{self.name} returned {error} at x = {show(x)}{times}; "
                 "start elsewhere, bound the variables inside the function, return a finite value there, or pass "
                 "x_scale if the steps taken are too long for the variables",
                 x,
             )
-        elif answer is None:
+        elif answer is None or self.shape:  # a policy's number is no gradient
             what = _said(error) if isinstance(error, Exception) else f"the value was {error}"
             self.why = self.why or f"at x = {show(x)} ({what}, {counted(attempt, 'attempt')})"
         else:
@@ -288,8 +302,8 @@ def _said(error: Exception) -> str:
     return str(error) if isinstance(error, OURS) else named(error)
 
 
-def _raise_failed(cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
-    what, where = f"the function raised {named(cause)}", f"at x = {show(x)}{times}"
+def _raise_failed(name: str, cause: Exception, x: Array, times: str, rows: int | None) -> NoReturn:
+    what, where = f"{name} raised {named(cause)}", f"at x = {show(x)}{times}"
     remedy = "start elsewhere, return a finite value there, or see on_error"
     if isinstance(cause, OURS):
         what = f"{cause}," if isinstance(cause, TookTooLong) else str(cause)

@@ -12,8 +12,8 @@ class Ledger:
 
     A query is one value f_i(x) delivered to a method; a round is a batch of points that had to wait for the
     one before it; a call is one call of the user's function; an attempt is one point sent to it, delivered or
-    not; an observation is a value read for plotting, outside every budget; a gradient is one that the first-order
-    baselines were given.
+    not; an observation is a value read for plotting, outside every budget; a gradient, or a product of the Hessian
+    with a vector, is one that the user's own function delivered.
     """
 
     by_purpose: Counter[str] = field(default_factory=Counter)
@@ -24,6 +24,7 @@ class Ledger:
     attempts: int = 0
     observations: int = 0
     gradients: int = 0
+    products: int = 0
 
     def count(self, purpose: str, queries: int) -> None:
         """Book queries."""

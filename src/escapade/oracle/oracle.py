@@ -17,27 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, to_numpy
-from .._text import named
 from ..domain import Domain
 from ..errors import (
     BudgetExhausted,
-    EvaluationFailed,
     InvalidSetting,
-    InvalidValue,
     MissingCapability,
     MissingValue,
     OracleError,
     OutsideDomain,
     TimeExhausted,
 )
-from ..executors import choose
-from .arguments import check_arguments
+from ..executors import Evaluate, Paired, Pairs, choose
+from .arguments import check_arguments, check_derivatives
 from .batch import Batch, Components
 from .engine import Engine
 from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
 from .stencil import Stencil, point
+from .vectors import checked_vectors
 
 BLOCK_BYTES = 1 << 24
 """Points are built in blocks of at most this many bytes (or one point)."""
@@ -54,8 +52,9 @@ class Oracle:
         `samples`, the sample ids come right after the point and the value is their average.
     samples : int, "stream" or None
         n for a finite sum, "stream" for an unlimited supply of 64-bit ids.
-    grad : callable, optional
-        `grad(x[, ids]) -> gradient`, for the first-order baselines alone; its calls are counted apart.
+    jac, hessp : callable, optional
+        `jac(x[, ids], *args) -> gradient`, and `hessp(x, v, *args) -> H v`; their calls are counted apart. jac=True:
+        `fun` returns (value, gradient).
     maxfev : int or None
         Hard budget of queries. A stencil that would pass it is refused whole, before any of it is evaluated.
     workers, timeout : optional
@@ -82,19 +81,31 @@ class Oracle:
         vectorized: bool = False,
         samples: int | Literal["stream"] | None = None,
         maxfev: int | None = None,
-        grad: Callable[..., Any] | None = None,
+        jac: Any = None,
+        hessp: Callable[..., Any] | None = None,
         workers: Any = None,
         timeout: float | None = None,
         failures: Failures | None = None,
     ) -> Oracle:
         """An oracle for a user's function."""
-        samples, maxfev = check_arguments(fun, grad, samples, maxfev)
+        samples, maxfev = check_arguments(fun, samples, maxfev)
+        jac = check_derivatives(jac, hessp, vectorized=vectorized)
         args = args if isinstance(args, tuple) else (args,)  # as SciPy does
-        executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
-        engine = Engine(executor, samples, maxfev, grad=grad, failures=failures or Failures())
+        whole = Paired(fun) if jac is True else fun
+        executor = choose(whole, args, vectorized=vectorized, workers=workers, timeout=timeout)
+        engine = Engine(executor, samples, maxfev, failures=failures or Failures())
+        ours = [] if executor is workers else [executor]  # what was handed in is not ours to close
+        if jac is True:
+            pairs = Pairs(executor)
+            engine.evaluate, engine.gradients = pairs, pairs.slopes()
+        own = None if isinstance(workers, Evaluate) else workers  # one that was handed in evaluates `fun` alone
+        if callable(jac):
+            engine.gradients = choose(jac, args, workers=own, timeout=timeout)
+        if hessp is not None:
+            engine.products = choose(hessp, args, workers=own, timeout=timeout)
         engine.resent = getattr(executor, "resent", 0)
-        if executor is not workers:  # what was handed in is not ours to close
-            engine.close = getattr(executor, "close", engine.close)
+        ours += [one for one in (engine.gradients, engine.products) if one is not None and jac is not True]
+        engine.close = partial(_close, ours)
         return cls(engine)
 
     # Views
@@ -156,6 +167,10 @@ class Oracle:
         """Take values from a journal as long as it has them, and record those that come after."""
         self._engine.journal = journal
 
+    def forget_derivatives(self) -> None:
+        """Go on without the user's gradients and products."""
+        self._engine.gradients = self._engine.products = None
+
     def until(self, deadline: float) -> None:
         """Refuse every stencil from this moment of the monotonic clock on."""
         self._engine.deadline = deadline
@@ -176,6 +191,21 @@ class Oracle:
     def precision(self) -> float:
         """The largest machine epsilon that values came with: a float32 value of a float64 point is a float32 value."""
         return self._engine.precision
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the user gave gradients."""
+        return self._engine.gradients is not None
+
+    @property
+    def has_products(self) -> bool:
+        """Whether the user gave Hessian-vector products."""
+        return self._engine.products is not None
+
+    @property
+    def gradient_precision(self) -> float:
+        """The largest machine epsilon that gradients came with."""
+        return self._engine.gradient_precision
 
     @property
     def refused(self) -> BudgetExhausted | None:
@@ -248,22 +278,67 @@ class Oracle:
         return value
 
     def gradient(self, x: Array) -> NDArray[np.float64]:
-        """The exact gradient at x, where the problem declares one: no query, counted apart."""
-        grad = self._engine.grad
-        if grad is None:
-            raise MissingCapability("this function declares no gradient; Neon2 is first-order and needs grad=")
-        self.ledger.gradients += self._weight()
+        """The user's own gradient at x: no query, counted apart."""
+        return np.asarray(self.gradients(point(x))[0])
+
+    def gradients(self, stencil: Stencil) -> NDArray[np.float64]:
+        """The user's own gradients at the points of a stencil, as rows: no query, counted apart."""
+        evaluate = self._engine.gradients
+        if evaluate is None:
+            raise MissingCapability("this function declares no gradient: pass it as jac=")
         batch = () if self.batch is None else (self.batch.ids,)
-        unit = 1.0 if self.unit is None else self.unit
+        rows, precision, lost = self._vectors("gradient", evaluate, stencil, batch)
+        self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
+        self.ledger.gradients += int(np.isfinite(rows[:, 0]).sum()) * self._weight()
+        rows = rows if self.unit is None else rows * to_numpy(self.unit)
+        return self._whole(rows / self.value_unit, stencil, lost)
+
+    def product(self, x: Array, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The user's own product of the Hessian at x with a vector: no query, counted apart."""
+        evaluate = self._engine.products
+        if evaluate is None:
+            raise MissingCapability("this function declares no Hessian-vector products: pass them as hessp=")
+        unit = np.ones(len(v)) if self.unit is None else to_numpy(self.unit).astype(np.float64)
+        (row,), precision, lost = self._vectors("product", evaluate, point(x), (v * unit,))
+        self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
+        self.ledger.products += bool(np.isfinite(row[0]))
+        return np.asarray(self._whole((row * unit / self.value_unit)[None, :], point(x), lost)[0])
+
+    def _vectors(
+        self, what: str, evaluate: Evaluate, stencil: Stencil, batch: tuple[Any, ...]
+    ) -> tuple[NDArray[np.float64], float, str]:
+        """What one of the user's derivatives says at the points of a stencil, in the user's own units."""
+        self._weight()
+        self._in_time()
+        engine, ledger = self._engine, self.ledger
+        if self.unit is not None:
+            stencil = stencil.scaled(self.unit)
+        self._inside(stencil, (0, stencil.size))
+        failures = engine.failures.at_start() if ledger.gradients == 0 else engine.failures
+        name = {"gradient": "jac", "product": "hessp"}[what]
+        ask = partial(checked_vectors, f"the function {name}", evaluate, stencil, batch, failures, self._book_pairs)
         try:
-            g = to_numpy(grad(x * unit, *batch) * unit).astype(np.float64) / self.value_unit
-        except Exception as error:
-            failed = EvaluationFailed(f"the function grad raised {named(error)}", x)
-            raise self._with_best(failed) from error
-        if g.shape != tuple(x.shape) or not np.all(np.isfinite(g)):
-            what = f"an array of shape {g.shape}" if g.shape != tuple(x.shape) else "NaN or infinity"
-            raise InvalidValue(f"the function grad must return {x.shape[0]} finite numbers, but returned {what}", x)
-        return g
+            if engine.journal is None:
+                return ask()
+            span, many = (0, stencil.size), stencil.size * stencil.d
+            values, precision, lost = engine.journal.block(
+                f"{self.purpose} {what}", stencil, span, batch, ledger, lambda: _flat(ask()), many
+            )
+            return values.reshape(stencil.size, stencil.d), precision, lost
+        except OracleError as error:
+            raise self._with_best(error) from error.__cause__
+
+    def _whole(self, rows: NDArray[np.float64], stencil: Stencil, lost: str) -> NDArray[np.float64]:
+        """These rows, or an error if some of them are missing."""
+        if lost:
+            raise self._with_best(missing_values(stencil, rows[:, 0] if len(rows) > 1 else rows[0, :1], lost))
+        return rows
+
+    def _book_pairs(self, rows: int) -> None:
+        """Book points sent for their gradients: calls of the function itself, where it gives both."""
+        engine = self._engine
+        if isinstance(engine.gradients, Pairs):
+            engine.ledger.calls += engine.gradients.calls(rows)
 
     def _weight(self) -> int:
         if self.batch is not None:
@@ -304,8 +379,7 @@ class Oracle:
     def _block(self, stencil: Stencil, span: Span, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for the points from one of the stencil to another."""
         engine, journal = self._engine, self._engine.journal
-        if not engine.domain.unbounded and not np.all(engine.domain.contains(to_numpy(stencil.rows(*span)))):
-            raise OutsideDomain("f was to be asked outside its domain: this is a fault of the method")
+        self._inside(stencil, span)
         what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
         start = self.ledger.queries == 0 and stencil.size == 1
         failures = engine.failures.at_start() if start else engine.failures
@@ -323,6 +397,12 @@ class Oracle:
             engine.store.add(values, stencil, span[0])
         return values, lost
 
+    def _inside(self, stencil: Stencil, span: Span) -> None:
+        """Refuse points outside the domain of f."""
+        domain = self._engine.domain
+        if not domain.unbounded and not np.all(domain.contains(to_numpy(stencil.rows(*span)))):
+            raise OutsideDomain("f was to be asked outside its domain: this is a fault of the method")
+
     def _book(self, rows: int) -> None:
         """Book `rows` points sent to the function; and those that had to be sent again, to a worker that lived."""
         engine, ledger = self._engine, self._engine.ledger
@@ -334,3 +414,13 @@ class Oracle:
     def _with_best(self, error: OracleError) -> OracleError:
         error.best_x, error.best_fun = self.best
         return error
+
+
+def _close(executors: list[Any]) -> None:
+    for one in executors:
+        if hasattr(one, "close"):
+            one.close()
+
+
+def _flat(found: tuple[NDArray[np.float64], float, str]) -> tuple[NDArray[np.float64], float, str]:
+    return found[0].reshape(-1), *found[1:]

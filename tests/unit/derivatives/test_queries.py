@@ -14,6 +14,7 @@ from escapade import Oracle, derivatives
 from escapade.derivatives import (
     consistency,
     estimates,
+    gradient_check,
     jumps,
     ladder,
     noise,
@@ -32,6 +33,7 @@ from escapade.derivatives.products import HessianProducts, Values
 from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_gradient
 from escapade.derivatives.settings import PRODUCTS
 from escapade.derivatives.stencil import CoordinateStencil
+from escapade.errors import WrongGradient
 from escapade.oracle import Batch
 from escapade.tolerances import Tolerances
 
@@ -566,8 +568,36 @@ def test_tolerances_where_f_curves_less_are_learnt_at_a_price(d):
     assert cost(local.f, lambda: units.beside(Tolerances.of(1e-4, None), local, rng)) == 0
 
 
+def test_a_gradient_is_checked_at_a_price():
+    d, rng = 5, np.random.default_rng(0)
+    f = quadratic(d)
+    slope = 1.0 + np.arange(d) / d
+    for right in (True, False):
+        f = Oracle.of(f._engine.evaluate.fun, vectorized=True, jac=lambda x, right=right: 2 * slope * x + right)
+        place = gradient_check._aside(f, np.zeros(d), np.ones(d), rng)
+        two = promised(gradient_check._Place._difference, 0)
+        assert cost(f, lambda place=place: place._difference(np.ones(d), 0.1)) == two
+        low, high = (int(n) for n in line(gradient_check._Place.slope).split(" to "))
+        way = rng.uniform(0.5, 1.0, d)
+        assert cost(f, lambda place=place, way=way: place.slope(way)) == (low if right else high)
+        if right:
+            asked = cost(f, lambda f=f: gradient_check.check_gradient(f, np.zeros(d), np.ones(d), rng))
+            assert asked == 2 + low == promised(gradient_check.check_gradient, 0) + low
+            continue
+        assert cost(f, lambda place=place: place._gradient_noise(np.ones(d))) == 0
+        before = f.ledger.queries
+        with pytest.raises(WrongGradient):
+            gradient_check._accuse(place, np.ones(d))
+        assert f.ledger.queries - before <= high * (np.log2(d) + 3)
+
+
 TESTED = {
     *SIMPLE,
+    gradient_check.check_gradient,
+    gradient_check._accuse,
+    gradient_check._Place.slope,
+    gradient_check._Place._gradient_noise,
+    gradient_check._Place._difference,
     paper.coord_gradient_spread,
     paper.rand_gradient_sampled,
     consistency.check_along,

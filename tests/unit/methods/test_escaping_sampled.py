@@ -10,7 +10,7 @@ from escapade import Oracle
 from escapade.curvature import SAMPLED_FINDERS, Cheapest, Minibatch
 from escapade.derivatives.paper import coord_gradient
 from escapade.errors import InvalidSetting, MissingCapability
-from escapade.methods import ZOSCSG, ZOSGD, ZOSPIDER, Escaping
+from escapade.methods import ZOSCSG, ZOSGD, ZOSPIDER, Escaping, uses_gradients
 from escapade.problems import StochasticCubic, StreamCubic
 from escapade.stopping import Ending, Stop
 from escapade.trace import Iterate, Move
@@ -74,8 +74,9 @@ def grad(x, ids):
 
 def solve(method, problem=SUM, samples=N, **options):
     options = {"x0": np.zeros(D), "rng": 0, "maxfev": 2_000_000, **GOAL, **options}
+    jac = {"jac": grad} if uses_gradients(method) else {}
     return escapade.minimize(
-        problem.sample_value, options.pop("x0"), method=method, samples=samples, vectorized=True, grad=grad, **options
+        problem.sample_value, options.pop("x0"), method=method, samples=samples, vectorized=True, **jac, **options
     )
 
 

@@ -66,6 +66,7 @@ class Auto:
 
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
+    uses_gradients: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))

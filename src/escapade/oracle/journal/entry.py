@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+DERIVATIVES = (" gradient", " product")
+"""How the purposes of entries end that hold gradients, or Hessian-vector products."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -31,12 +34,17 @@ class Entry:
     def least(self) -> float:
         """The least value (infinity if all are missing)."""
         known = self.values[~np.isnan(self.values)]
-        return float(known.min()) if len(known) else np.inf
+        return float(known.min()) if len(known) and not self.derivative else np.inf
 
     @property
     def queries(self) -> int:
         """Values delivered."""
-        return int(np.sum(~np.isnan(self.values))) * self.weight
+        return 0 if self.derivative else int(np.sum(~np.isnan(self.values))) * self.weight
+
+    @property
+    def derivative(self) -> bool:
+        """Whether it holds gradients or products, and no values."""
+        return self.purpose.endswith(DERIVATIVES)
 
     def best_at(self, x: NDArray[Any]) -> Entry:
         """The same, with the point of its least value."""

@@ -19,7 +19,7 @@ from ..._array import Array, to_numpy
 from ...errors import InvalidSetting, JournalError
 from ..ledger import Ledger
 from ..stencil import Stencil
-from .entry import Entry
+from .entry import DERIVATIVES, Entry
 from .file import JournalFile
 from .header import differences, generator_of, header_of
 
@@ -112,13 +112,17 @@ class Record:
         batch: tuple[NDArray[np.int64], ...],
         ledger: Ledger,
         ask: Callable[[], Values],
+        many: int | None = None,
     ) -> Values:
-        """The recorded values of these points; or those that `ask` gives, recorded before they are returned."""
+        """The recorded values of these points; or those that `ask` gives, recorded before they are returned.
+
+        `many`: how many numbers they are, where they are not one for each point.
+        """
         points = to_numpy(stencil.rows(*span))
         digest = digest_of(points, batch)
         if self.replayed < self.held:
             entry = self.file.entry(self.replayed)
-            if self._refused(entry, purpose, digest, len(points), batch):
+            if self._refused(entry, purpose, digest, many or len(points), batch):
                 self._set_aside()
         if self.replayed < self.held:
             self.replayed += 1
@@ -142,7 +146,7 @@ class Record:
             attempts=ledger.attempts - attempts,
             at=time.time(),
         )
-        if not batch and purpose != "observation" and entry.least < self._lowest:
+        if not batch and purpose != "observation" and entry.least < self._lowest:  # never of derivatives
             self._lowest = entry.least
             entry = entry.best_at(points[int(np.nanargmin(values))])
         self.file.add(entry)
@@ -169,7 +173,7 @@ class Record:
         asked, held = (purpose, rows, weight), (entry.purpose, len(entry.values), entry.weight)
         if (asked, digest) == (held, entry.digest):
             return False
-        left = {self.file.entry(number).purpose for number in range(self.replayed, self.held)}
+        left = {self.file.entry(number).purpose.split()[0] for number in range(self.replayed, self.held)}
         if left == {"certificate"} and self.begun["limits"] != self.header["limits"]:
             return True
         what = "other points (or samples)"
@@ -188,7 +192,8 @@ class Record:
 
 
 def _words(purpose: str, rows: int, weight: int) -> str:
-    return f"{rows} points for {purpose!r}" + (f" on {weight} samples" if weight > 1 else "")
+    what = "numbers" if purpose.endswith(DERIVATIVES) else "points"
+    return f"{rows} {what} for {purpose!r}" + (f" on {weight} samples" if weight > 1 else "")
 
 
 def digest_of(points: NDArray[Any], batch: tuple[NDArray[np.int64], ...]) -> bytes:

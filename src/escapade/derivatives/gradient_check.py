@@ -1,0 +1,181 @@
+"""The user's gradient against differences of values along random directions.
+
+A right gradient agrees with central differences on some steps; a wrong one contradicts them on all that show a slope,
+along any random direction. Where one does, along two, the coordinate at fault is found by bisection. Noise, roughness,
+digits and truncation only ever make differences uncertain, and an uncertain difference accuses nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._array import Array, Vector, epsilon, like, norm2, to_numpy
+from ..errors import NonFiniteValue, WrongGradient
+from ..interval import Estimate
+from ..oracle import Oracle, or_nan, points
+from ..oracle.values import show
+from .settings import GRADIENT_CHECK as CHECK
+
+
+def check_gradient(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> None:
+    """Refuse a gradient that is none of f, near x, where variables matter over these lengths.
+
+    Queries: 2, and 6 where the gradient agrees on the first steps; 2 more for each further step, up to 16 a direction;
+    for a wrong gradient 16 for each of two directions, and for each of log2(d) + 2 parts of one
+
+    Raises
+    ------
+    WrongGradient
+        It names the coordinate, and both slopes.
+    """
+    f = f.tagged("check")
+    f.value(x)  # where nobody can do without one
+    there = _aside(f, x, lengths, rng)
+    if there is None:
+        return
+    for _ in range(2):
+        way = _signs(rng, len(lengths)) * lengths
+        if there.slope(way).agrees is not False:
+            return
+    _accuse(there, way)
+
+
+def _aside(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> _Place | None:
+    """A point near x where f and its gradient are numbers, or x itself."""
+    for part in (CHECK.aside, CHECK.aside / CHECK.ratio**2, 0.0):
+        z = x + like(part * _signs(rng, len(lengths)) * lengths, x)
+        try:
+            return _Place(f, z, f.value(z), f.gradient(z))
+        except NonFiniteValue:
+            if part == 0.0:
+                raise
+    return None
+
+
+def _signs(rng: np.random.Generator, d: int) -> Vector:
+    """A random sign vector, uneven, so that the errors of no two coordinates cancel along it."""
+    return np.where(rng.random(d) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, d)
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """The slope along a direction, by the gradient and by values."""
+
+    claimed: float
+    seen: Estimate[float]
+    agrees: bool | None
+    """None: the values do not tell."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A point with its value and its gradient."""
+
+    f: Oracle
+    z: Array
+    value: float
+    g: Vector
+    changes: list[float] = field(default_factory=list)
+    """The sizes of all changes of f that were seen."""
+    again: list[Vector] = field(default_factory=list)
+    """Gradients next to z, where one was doubted."""
+
+    def slope(self, way: Vector) -> _Slopes:
+        """Both slopes along a vector; the values end as soon as an exact difference agrees. The exactest tells, or a
+        shorter one that agrees: f may have structure below the exactest.
+
+        Queries: 6 to 16
+        """
+        claimed, size = float(self.g @ way), norm2(self.g * way)
+        exact = self.f.gradient_precision <= 2 * np.finfo(np.float64).eps
+        close = (1.0 if exact else CHECK.ratio) * CHECK.tolerance * size
+        best, agrees, before, longer = Estimate(math.nan, math.inf), False, math.nan, list[float]()
+        for level in range(CHECK.levels):
+            difference, floor = self._difference(way, CHECK.first * CHECK.ratio**-level)
+            better = (CHECK.ratio**2 * difference - before) / (CHECK.ratio**2 - 1)  # h^2 cancels
+            before = difference
+            longer.append(better)
+            if level < 2:
+                continue
+            near = longer[-3:] if level > 2 else longer[-2:]
+            error = max(max(near) - min(near), abs(better - difference)) + floor
+            if not math.isfinite(error):
+                continue
+            near_claimed = abs(better - claimed) <= max(close, 2 * error)
+            if error < best.error:
+                best, agrees = Estimate(better, error), near_claimed
+            agrees |= near_claimed and error <= CHECK.informative * max(size, abs(better))
+            if agrees and best.error <= close / 4:
+                break
+        if agrees:
+            return _Slopes(claimed, best, True)
+        off = abs(best.value - claimed)
+        clear = off > max(close, CHECK.clear * best.error) and off > CHECK.clear * self._gradient_noise(way)
+        return _Slopes(claimed, best, False if clear else None)
+
+    def _gradient_noise(self, way: Vector) -> float:
+        """By how much the slope along a vector differs between points that are all but the same.
+
+        Queries: none; four gradients the first time
+        """
+        if not self.again:
+            own = np.maximum(np.abs(to_numpy(self.z).astype(np.float64)), np.abs(way))
+            close = 4 * epsilon(self.z) * np.arange(1, 5)[:, None] * own
+            try:
+                self.again.extend(self.f.gradients(points(self.z[None, :] + like(close, self.z))))
+            except NonFiniteValue:
+                return math.inf
+        return float(np.max(np.abs((np.stack(self.again) - self.g) @ way)))
+
+    def _difference(self, way: Vector, h: float) -> tuple[float, float]:
+        """The central difference along a vector on this step, and what the rounding of f and of x makes of it.
+
+        Queries: 2
+        """
+        ends = points(self.z[None, :] + like(np.outer([h, -h], way), self.z))
+        try:
+            up, down = or_nan(self.f, ends)[0]
+        except NonFiniteValue:  # a policy that raises
+            return math.nan, math.inf
+        eps = max(epsilon(self.z), self.f.precision)
+        moved = float(np.abs(self.g) @ np.abs(to_numpy(self.z).astype(np.float64)))
+        floor = 4 * (eps * max(abs(up), abs(down)) + epsilon(self.z) * moved) / h
+        if up != down:
+            self.changes.append(abs(float(up - down)))
+            return float((up - down) / (2 * h)), float(floor)
+        return 0.0, float(floor + min(self.changes, default=math.inf) / h)  # flat, or given in units
+
+
+def _accuse(there: _Place, way: Vector) -> None:
+    """Name the coordinate whose slope contradicts values most, by halves of a direction along which they do.
+
+    Queries: 16 for each of log2(d) + 2 parts
+    """
+    which, slopes = np.arange(len(way)), there.slope(way)
+    off = slopes.seen.value - slopes.claimed
+    while len(which) > 1:
+        half = which[: len(which) // 2]
+        slopes = there.slope(np.where(np.isin(np.arange(len(way)), half), way, 0.0))
+        seen = slopes.claimed if slopes.agrees else slopes.seen.value
+        part = seen - slopes.claimed if math.isfinite(seen) else 0.0
+        left = abs(part) >= abs(off - part)
+        which, off = (half, part) if left else (which[len(half) :], off - part)
+    i = int(which[0])
+    axis = np.zeros(len(way))
+    axis[i] = way[i]
+    slopes = there.slope(axis)
+    claimed, seen = slopes.claimed / way[i], slopes.seen.value / way[i]
+    if slopes.agrees is not False or abs(claimed - seen) <= CHECK.coordinate * max(abs(claimed), abs(seen)):
+        return
+    steps = CHECK.first * abs(float(way[i])) * CHECK.ratio ** -np.arange(CHECK.levels)
+    raise WrongGradient(
+        f"jac is not the gradient of fun: at x = {show(there.z)} the slope along coordinate {i} is {claimed:.6g} by "
+        f"jac[{i}], and {seen:.6g} by central differences of fun on steps from {steps[-1]:.2g} to {steps[0]:.2g}. "
+        f"Correct jac[{i}], or leave jac out: gradients are then taken from values",
+        i,
+        claimed,
+        seen,
+    )
