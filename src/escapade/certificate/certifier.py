@@ -10,9 +10,20 @@ import numpy as np
 
 from .. import budget
 from .._array import Array, Vector, epsilon, norm2, to_numpy
-from ..curvature import FINDERS, SAMPLED_FINDERS, Cheapest, Evidence, Finder, Finding, Minibatch, SampledFinder
+from ..curvature import (
+    FINDERS,
+    SAMPLED_FINDERS,
+    ByGradients,
+    Cheapest,
+    Evidence,
+    Finder,
+    Finding,
+    Minibatch,
+    SampledFinder,
+)
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
+from ..derivatives.by_gradients import GradientModel, measure_by_gradients
 from ..derivatives.ladder import Kind, Ladder
 from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
@@ -121,8 +132,17 @@ class Certifier:
 
     def _measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
         """f around x, judged by what is asked for there."""
-        local = self._measure(f, x, rng, self.noise)
+        local: LocalModel
+        if self._by_gradients(f):
+            known: Any = {"curvtol": self.curvtol, "gtol": self.gtol, "noise": self.noise, "x_scale": self.x_scale}
+            local = measure_by_gradients(f, x, **known, rng=rng)
+        else:
+            local = self._measure(f, x, rng, self.noise)
         return local.asked(beside(self.tolerances, local, rng))
+
+    def _by_gradients(self, f: Oracle) -> bool:
+        """Whether the user's gradients serve: differences of theirs take shorter steps than a resolution may allow."""
+        return self.gradients and f.differentiable and self.finder == "auto" and not self.resolution
 
     def _asked(self, local: LocalModel) -> Certifier:
         """The same with the tolerances that a local model is judged by, which are shares of the curvature there."""
@@ -184,6 +204,8 @@ class Certifier:
     def _judged(self, x: Array, local: LocalModel, known: Evidence, rng: np.random.Generator) -> Certificate:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
+        if isinstance(local, GradientModel):
+            noise["jac"] = Trusted(local.slopes.level, "checked against values")
         if local.report.constant and self.resolution == 0:
             return self._written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
@@ -233,12 +255,13 @@ class Certifier:
 
     def _search(self, local: LocalModel, rng: np.random.Generator) -> Finding:
         """Ask the finder; and again for positive curvature, where its answer left that open."""
-        finder = self._finder(budget.halves(self.failure), local)
+        by_gradients = isinstance(local, GradientModel)  # which answer both questions at once
+        finder = self._finder(self.failure if by_gradients else budget.halves(self.failure), local)
         if local.gradient_norm.lower > self.gtol:
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
         finding = finder.at(local, rng)
-        if finding.certified and rules.ask_for_positive(finding.curvature, self.curvtol):
+        if finding.certified and not by_gradients and rules.ask_for_positive(finding.curvature, self.curvtol):
             lifted = finder.at(local, rng, shift=RULES.lifted * self.curvtol)
             if lifted.certified:
                 return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
@@ -248,6 +271,8 @@ class Certifier:
         """The finder asked for, spending so much failure probability."""
         if isinstance(self.finder, Finder):
             return replace(self.finder, delta=self.curvtol, failure=failure)
+        if isinstance(local, GradientModel):
+            return ByGradients(delta=self.curvtol, failure=failure, wanted=self.wanted(local))
         kind = FINDERS[str(self.finder)]
         if kind is Cheapest:
             return Cheapest(delta=self.curvtol, failure=failure, wanted=self.wanted(local))

@@ -82,7 +82,7 @@ class ScaledProblem:
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {
-            name: replace(one, value=value * one.value) if name in ("noise", "rho") else one
+            name: replace(one, value=value * one.value) if name in ("noise", "rho", "jac") else one
             for name, one in found.trusted.items()
         }
         shown = found.attainable

@@ -1,5 +1,6 @@
 """Curvature finders, all with one interface: `finder(f, x, rng) -> Finding`."""
 
+from .by_gradients import ByGradients
 from .cheapest import Cheapest
 from .dense import Dense
 from .deterministic import ZONCFDeterministic
@@ -24,6 +25,7 @@ __all__ = [
     "DFPI",
     "FINDERS",
     "SAMPLED_FINDERS",
+    "ByGradients",
     "Cheapest",
     "Dense",
     "Evidence",

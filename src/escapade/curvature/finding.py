@@ -30,7 +30,8 @@ ANYWHERE = Interval(-math.inf, math.inf)
 
 def nothing_known(local: LocalModel) -> str:
     """Why nothing can be said from a local model; empty if something can."""
-    return CONSTANT if local.report.constant else ROUGH if local.report.rough else ""
+    report = local.report
+    return report.reason or (CONSTANT if report.constant else ROUGH if report.rough else "")
 
 
 class Outcome(Enum):

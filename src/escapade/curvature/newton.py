@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import Vector, like
+from ..derivatives.by_gradients import GradientModel, GradientProducts
 from ..derivatives.measure import LocalModel
 from ..derivatives.products import HessianProducts
 from ..oracle import Stencil, central, retaken
@@ -17,11 +18,12 @@ def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
     The third derivative at x alone cannot tell whether a minimiser is near: x^2 - c x^4 + g x has none at all.
     H^-1 g is found by conjugate gradients on products, unless a `step` that comes near to it is known.
 
-    Queries: 4*d if a step is known, else (2*d + 2) * k + 4*d for k <= 20 products
+    Queries: 4*d if a step is known, else (2*d + 2) * k + 4*d for k <= 20 products; by gradients 1, or 2 * k + 1 of them
     """
     if step is not None:
         return _contracts(local, step)
-    g, products = local.gradient.value, HessianProducts(local)
+    g = local.gradient.value
+    products = GradientProducts(local) if isinstance(local, GradientModel) else HessianProducts(local)
     s, r = np.zeros(local.d), -g
     p, size = r, float(r @ r)
     for _ in range(min(NEWTON.iterations, 2 * local.d)):
@@ -43,8 +45,11 @@ def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
 def _contracts(local: LocalModel, s: Vector) -> bool:
     """Whether the gradient at x + s is at most an eighth of that at x.
 
-    Queries: 4*d
+    Queries: 4*d; by gradients one of them
     """
+    if isinstance(local, GradientModel):
+        size = float(np.linalg.norm(local.gradient_at(s)))
+        return size <= NEWTON.contraction * float(np.linalg.norm(local.gradient.value)) + float(local.gradient.error)
     h, there = like(local.steps * local.unit, local.x), local.stencil.moved(s, 1.0)
 
     def row(scale: Vector) -> Stencil:

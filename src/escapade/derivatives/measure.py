@@ -50,6 +50,8 @@ class ConsistencyReport:
     """Shorter steps tell another story than the steps, however short these are: then nothing can be said."""
     hessian_jump: float = 0.0
     """By how much the Hessian at x may be another on one side than on both together; 0 if f is smooth."""
+    reason: str = ""
+    """Why nothing can be said, where there is another reason."""
     odd: OddParts | None = None
     """The odd parts of f on shorter steps, which the gradient is held against."""
 
@@ -343,5 +345,5 @@ def _fit_to_shorter(
         stencil = stencil.on_steps(stencil.steps / STEPS.cut).complete()
     if check.odd is not None:
         g = estimates.gradient(stencil, noise, rule, check.odd)
-    report = ConsistencyReport(False, not check.consistent, check.hessian_jump, check.odd)
+    report = ConsistencyReport(False, not check.consistent, check.hessian_jump, odd=check.odd)
     return LocalModel(stencil, noise, rule, g, report)

@@ -12,6 +12,7 @@ import pytest
 
 from escapade import Oracle, derivatives
 from escapade.derivatives import (
+    by_gradients,
     consistency,
     estimates,
     gradient_check,
@@ -26,6 +27,7 @@ from escapade.derivatives import (
     units,
 )
 from escapade.derivatives import measure as measure_
+from escapade.derivatives.by_gradients import GradientProducts, measure_by_gradients
 from escapade.derivatives.estimates import GradientRule
 from escapade.derivatives.measure import LocalModel, measure
 from escapade.derivatives.noise import Noise, NoiseEvidence
@@ -591,8 +593,67 @@ def test_a_gradient_is_checked_at_a_price():
         assert f.ledger.queries - before <= high * (np.log2(d) + 3)
 
 
+def with_gradients(d: int) -> Oracle:
+    scale = 1.0 + np.arange(d) / d
+    return Oracle.of(
+        lambda x: x * x @ scale + x.sum(axis=-1),
+        vectorized=True,
+        jac=lambda x: 2 * scale * x + 1,
+        hessp=lambda x, v: 2 * scale * v,
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 40])
+def test_what_gradients_cost(d):
+    def gradients(call: Callable) -> tuple[int, int]:
+        before = f.ledger.gradients
+        return cost(f, call), f.ledger.gradients - before
+
+    f, x, rng = with_gradients(d), np.full(d, 0.25), np.random.default_rng(d)
+    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, rng=rng))
+    assert spent == promised(measure_by_gradients, 0)
+    assert 10 <= asked <= 27
+    local = measure_by_gradients(f, x, curvtol=0.1, rng=rng)
+    products, slopes, v = GradientProducts(local), local.slopes, unit(d)
+    assert gradients(lambda: by_gradients._against_values(slopes, local.seen[0], local.noise, 0.1)) == (4, 0)
+    assert promised(by_gradients._against_values, 0) == 4
+    assert gradients(lambda: slopes.at(np.zeros((3, d)))) == (0, 3)
+    assert gradients(lambda: slopes.product(v, 1e-4)) == (0, 2)
+    assert gradients(lambda: products(v)) == gradients(lambda: products.on(v, 2.0)) == (0, 2)
+    assert gradients(lambda: replace(products, own=True)(v)) == (0, 0)
+    assert gradients(lambda: products.error(v, products(v).image, 0.1)) == (0, 6)
+    assert gradients(lambda: local.third_derivative_along(v)) == (0, 2)
+    assert gradients(lambda: local.gradient_at(v)) == (0, 1)
+    _, asked = gradients(lambda: by_gradients._with_noise(slopes, rng))
+    assert asked == 5 or (d < 8 and asked <= 13)
+    assert gradients(lambda: by_gradients._fitting_step(slopes, v, 1.0))[1] in (4, 8)
+    assert gradients(lambda: by_gradients.hutchinson(f, x, np.ones(d), 0.1, 3, rng)) == (0, 4)
+    around = units._Surroundings(f, x, 0.0, 1e-16, rng)
+    assert gradients(lambda: around._by_gradients(np.ones(d), np.arange(d))) == (0, 4)
+    for function in GRADIENTS - {by_gradients._against_values, measure_by_gradients}:
+        assert line(function).startswith("none; ")
+
+
+GRADIENTS = {
+    measure_by_gradients,
+    by_gradients._against_values,
+    by_gradients._fitting_step,
+    by_gradients._with_noise,
+    by_gradients.hutchinson,
+    by_gradients.Slopes.at,
+    by_gradients.Slopes.product,
+    by_gradients.GradientModel.third_derivative_along,
+    by_gradients.GradientModel.gradient_at,
+    GradientProducts.__call__,
+    GradientProducts.on,
+    GradientProducts.error,
+    units._Surroundings._by_gradients,
+}
+"""Functions that ask for gradients."""
+
 TESTED = {
     *SIMPLE,
+    *GRADIENTS,
     gradient_check.check_gradient,
     gradient_check._accuse,
     gradient_check._Place.slope,

@@ -1,0 +1,305 @@
+"""f around a point, measured by the user's own gradients: their noise, the steps of their differences, and whether
+values tell the same.
+
+A product is a symmetric difference of two gradients. Its error is known where it matters, as that of products of values
+is: by comparing it with others on longer steps and on much shorter ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, Vector, epsilon, norm2, to_numpy
+from ..errors import NonFiniteValue
+from ..interval import Estimate
+from ..oracle import Oracle
+from ..oracle.missing import SHORTER
+from ..tolerances import as_scale
+from . import steps as steps_
+from .estimates import GradientRule
+from .measure import Books, ConsistencyReport, LocalModel
+from .noise import Noise, NoiseEvidence, check_noise, given, spacing
+from .preconditioner import IDENTITY, Preconditioner
+from .products import Product
+from .settings import CONSISTENCY, NOISE, SLOPES, STEPS
+from .stencil import CoordinateStencil
+
+DISAGREE = "jac and differences of values disagree at x: about the slope or the curvature along a random direction"
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The user's gradients around x, in y = x / unit, and their noise."""
+
+    stencil: CoordinateStencil
+    g: Vector
+    """The gradient at x."""
+    level: float = 0.0
+    """The standard deviation of the error of an entry of a gradient."""
+
+    def at(self, displacements: Vector) -> Vector:
+        """The gradients at x plus each of these displacements, as rows.
+
+        Queries: none; a gradient for each
+        """
+        return self.stencil.f.gradients(self.stencil.around(displacements)) * self.stencil.unit
+
+    def product(self, v: Vector, t: float) -> Product:
+        """H v for a unit vector v, from gradients at x ± t v, or nearer where one is missing.
+
+        Queries: none; two gradients, and two more each time that one is missing
+        """
+        for part in (1.0, *SHORTER):
+            try:
+                up, down = self.at(np.outer([part * t, -part * t], v))
+                break
+            except NonFiniteValue as error:
+                lost = error
+        else:
+            raise lost
+        t *= part
+        image = (up - down) / (2 * t)
+        third = norm2(up + down - 2 * self.g) / t**2
+        return Product(image, v, image, third=third, shortness=part)
+
+    def noise(self, t: float) -> float:
+        """A bound on the norm of what noise makes of a product of this step."""
+        return self.norm / (math.sqrt(2) * t)
+
+    @property
+    def norm(self) -> float:
+        """A bound on the norm of the error of a gradient."""
+        return self.level * (math.sqrt(self.stencil.d) + NOISE.deviations)
+
+
+@dataclass(frozen=True)
+class GradientModel(LocalModel):
+    """f around x, measured by gradients: the rows of its stencil are not asked for."""
+
+    _: KW_ONLY
+    slopes: Slopes
+    step: float
+    """How far products step along a unit vector."""
+    seen: tuple[Product, ...]
+    """The products behind that step."""
+
+    @cached_property
+    def diagonal(self) -> Estimate[Vector]:
+        """The diagonal of the Hessian, as far as products with random sign vectors show it."""
+        own = np.mean([self.d * one.vector * one.hessian_image for one in self.seen], axis=0)
+        off = np.mean([norm2(one.hessian_image) for one in self.seen])
+        return Estimate(own, np.full(self.d, off))
+
+    @cached_property
+    def third_derivative(self) -> float:
+        """The largest third derivative that was seen."""
+        return max((one.third for one in self.seen), default=0.0)
+
+    def third_derivative_along(self, v: Vector) -> float:
+        """The size of the third derivative along the unit vector v.
+
+        Queries: none; two gradients
+        """
+        return self.slopes.product(v, SLOPES.far * self.step).third
+
+    def sharpened(self) -> LocalModel:
+        """The same: a gradient is as sharp as it is."""
+        return self
+
+    def gradient_at(self, displacement: Vector) -> Vector:
+        """The gradient somewhere else.
+
+        Queries: none; one gradient
+        """
+        return np.asarray(self.slopes.at(displacement[None, :])[0])
+
+
+@dataclass(frozen=True)
+class GradientProducts:
+    """q -> P'(H - shift)P q around a point, by symmetric differences of gradients or the user's own products."""
+
+    local: GradientModel
+    P: Preconditioner = IDENTITY
+    shift: float = 0.0
+    own: bool = False
+    """Whether the user gave products."""
+
+    def __call__(self, q: Vector) -> Product:
+        """The product with a unit vector q.
+
+        Queries: none; two gradients, or one product of the user's own
+        """
+        if not self.own:
+            return self.on(q, 1.0)
+        v, length = self.direction(q)
+        unit = self.local.unit
+        image = unit * self.local.f.product(self.local.x, unit * v)
+        return self._finished(Product(image, v, image), length)
+
+    def on(self, q: Vector, factor: float) -> Product:
+        """The same by gradients on steps of another length.
+
+        Queries: none; two gradients
+        """
+        v, length = self.direction(q)
+        return self._finished(self._slopes.product(v, factor * self.local.step), length)
+
+    def noise(self, shortness: float = 1.0) -> float:
+        """A bound on the norm of what noise adds to a product with a unit vector whose step was so short."""
+        slopes, size = self._slopes, self.P.norm**2
+        if self.own:
+            eps = max(epsilon(self.local.x), self.local.f.gradient_precision)
+            return 4 * eps * size * max((norm2(one.hessian_image) for one in self.local.seen), default=0.0)
+        return slopes.noise(shortness * self.local.step) * size
+
+    def error(self, q: Vector, image: Vector, delta: float) -> tuple[float, bool]:
+        """A bound on the error of the product with q, beside noise, from longer steps and much shorter ones; and
+        whether the shorter ones tell of another function.
+
+        Queries: none; four gradients
+        """
+        far, short = self.on(q, SLOPES.far), self.on(q, SLOPES.short)
+        off, closer = norm2(far.image - image), norm2(short.image - image)
+        noise = self.P.norm**2 * self._slopes.noise(SLOPES.short * self.local.step * short.shortness)
+        error = STEPS.truncation_safety * max(off, closer - noise)
+        return error, closer > noise + max(CONSISTENCY.subscale * delta, STEPS.truncation_safety * off)
+
+    def direction(self, q: Vector) -> tuple[Vector, float]:
+        """The unit vector along P q, and the length of P q."""
+        v = self.P @ q
+        length = norm2(v)
+        return v / length, length
+
+    def directions(self, vectors: Vector) -> Vector:
+        """P applied to each column."""
+        return np.asarray(self.P @ vectors)
+
+    @property
+    def _slopes(self) -> Slopes:
+        return self.local.slopes
+
+    def _finished(self, product: Product, length: float) -> Product:
+        image = self.P.T @ (length * (product.hessian_image - self.shift * product.vector))
+        return replace(product, image=np.asarray(image))
+
+
+def measure_by_gradients(
+    f: Oracle,
+    x: Array,
+    *,
+    curvtol: float,
+    gtol: float = math.inf,
+    noise: Noise | float | str | None = None,
+    x_scale: Any = None,
+    rng: np.random.Generator,
+) -> GradientModel:
+    """Look around x by gradients: their noise, a step for their products, and whether values tell the same.
+
+    Queries: 14, or 5 if the noise of values is given; 9 or 18 more for closer tables where it is not that of rounding;
+    and 10 to 27 gradients
+    """
+    check_noise(noise)
+    unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
+    f0 = look.value(x)
+    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
+    error = evidence.noise(x, unit, f.precision, known=given(noise), trust_table=noise == "auto")
+    steps = steps_.curvature_steps(x, unit, error.level, curvtol) / unit
+    stencil = CoordinateStencil(f, x, unit, f0, steps)
+    first = Slopes(stencil, f.gradient(x) * unit)
+    slopes, typical = _with_noise(first, rng)
+    sign = np.where(rng.random(stencil.d) < 0.5, -1.0, 1.0) / math.sqrt(stencil.d)
+    step, seen = _fitting_step(slopes, sign, typical + curvtol)
+    off, disagree = _against_values(slopes, seen[-1], error, curvtol)
+    constant = not np.any(slopes.g) and not any(np.any(one.hessian_image) for one in seen)
+    report = ConsistencyReport(constant=constant, reason=DISAGREE if disagree else "")
+    gradient = Estimate(slopes.g, slopes.norm + off)
+    rule = GradientRule(curvtol, gtol)
+    around = {"slopes": slopes, "step": step, "seen": tuple(seen)}
+    return GradientModel(stencil, error, rule, gradient, report, began, **around)  # type: ignore[arg-type]
+
+
+def _with_noise(slopes: Slopes, rng: np.random.Generator) -> tuple[Slopes, float]:
+    """The noise of gradients, from the differences of fourth and fifth order of a table along a random line; and how
+    large the Hessian is along it.
+
+    Queries: none; 5 gradients, up to 13 for few variables, and as many again where one is missing
+    """
+    stencil, d = slopes.stencil, slopes.stencil.d
+    ray = rng.standard_normal(d)
+    ray /= np.linalg.norm(ray)
+    m = SLOPES.points if d >= SLOPES.entries else SLOPES.points + math.ceil(SLOPES.entries / d)
+    for part in (1.0, *SHORTER):
+        t = part * spacing(stencil.x)
+        try:
+            rows = np.concatenate([slopes.g[None, :], slopes.at(np.outer(t * np.arange(1, m + 1), ray))])
+            break
+        except NonFiniteValue as error:
+            lost = error
+    else:
+        raise lost
+    shown = [math.sqrt(float(np.mean(np.diff(rows, k, axis=0) ** 2)) / math.comb(2 * k, k)) for k in (4, 5)]
+    eps = max(epsilon(stencil.x), stencil.f.gradient_precision)
+    floor = eps * float(np.max(np.abs(rows)))
+    level = max(NOISE.safety * max(shown), floor, np.finfo(np.float64).tiny)
+    return replace(slopes, level=level), norm2(rows[1] - rows[0]) / t
+
+
+def _fitting_step(slopes: Slopes, sign: Vector, size: float) -> tuple[float, list[Product]]:
+    """The step on which truncation and noise of products are alike, as far as one along a random sign vector shows.
+
+    Queries: none; 4 gradients, 8 where the first step does not fit
+    """
+    x, far = slopes.stencil.x, SLOPES.far
+    least = STEPS.resolved * epsilon(x) * max(float(np.linalg.norm(to_numpy(x) / slopes.stencil.unit)), 1e-300)
+    h = float(np.clip((slopes.norm / size) ** (1 / 3), least, STEPS.longest / far))
+    seen: list[Product] = []
+    for _ in range(SLOPES.fits):
+        near, other = slopes.product(sign, h), slopes.product(sign, far * h)
+        seen = [near]
+        truncation = norm2(other.image - near.image) / (far**2 - 1)
+        factor = (slopes.noise(h) / (truncation + 1e-300)) ** (1 / 3)
+        if 1 / SLOPES.fitting < factor < SLOPES.fitting:
+            break
+        h = float(np.clip(h * np.clip(factor, 1 / STEPS.lost, STEPS.lost), least, STEPS.longest / far))
+    return h, seen
+
+
+def _against_values(slopes: Slopes, product: Product, noise: Noise, curvtol: float) -> tuple[float, bool]:
+    """By how much the gradient is wrong beyond its noise, as far as odd parts of f along a random sign vector show; and
+    whether second differences along it contradict the product.
+
+    Queries: 4
+    """
+    stencil, w, error = slopes.stencil, product.vector, 4 * noise.norm(1)
+    t = float(np.min(stencil.steps)) * np.array([1.0, 0.25]) * min(math.sqrt(stencil.d), SLOPES.reach)
+    values, scale = stencil.retaken(np.outer((*t, *-t), w), np.zeros(4, dtype=np.int64), 1, "check")
+    t, (up, down) = t * scale[0], values.reshape(2, 2)
+    odd, even = (up - down) / (2 * t), (up + down - 2 * stencil.f0) / t**2
+    moved = abs(odd[1] - odd[0]) / (16 - 1)
+    better, claimed = odd[1] + (odd[1] - odd[0]) / (16 - 1), float(slopes.g @ w)
+    off = abs(better - claimed) - STEPS.truncation_safety * moved - error / t[1] - slopes.norm
+    curved = float(w @ product.hessian_image)
+    allowed = CONSISTENCY.subscale * (abs(curved) + curvtol) + slopes.noise(float(t[1])) + 2 * error / t**2
+    allowed = allowed + abs(even[0] - even[1])
+    return CONSISTENCY.safety * max(off, 0.0), bool(np.all(np.abs(even - curved) > allowed))
+
+
+def hutchinson(
+    f: Oracle, x: Array, own: Vector, step: float, many: int, rng: np.random.Generator
+) -> Vector:
+    """The diagonal of the Hessian of f(own y), as products with random sign vectors show it, from one-sided differences
+    of gradients on a step of this length.
+
+    Queries: none; one gradient for each, and one at x
+    """
+    unit = CoordinateStencil(f, x, own, 0.0, np.ones(len(own)))
+    slopes = Slopes(unit, f.gradient(x) * own)
+    signs = np.where(rng.random((many, len(own))) < 0.5, -1.0, 1.0)
+    t = step / math.sqrt(len(own))
+    images = (slopes.at(t * signs) - slopes.g) / t
+    return np.asarray(np.mean(signs * images, axis=0))

@@ -1,0 +1,128 @@
+"""What gradients are good for: certificates at a few of them, by the same rules, and honest where they fail."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import escapade
+from escapade.problems import LennardJones, Octopus
+
+
+def cluster(atoms, seed):
+    p = LennardJones(atoms=atoms)
+    x = 0.8 * np.random.default_rng(seed).standard_normal(p.d) * atoms ** (1 / 3)
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            x = scipy.optimize.minimize(p, x, jac=p.gradient, method="BFGS", options={"gtol": 1e-11}).x
+    return p, x
+
+
+def quadratic(eigenvalues, rng, cubic=0.3):
+    """x'Hx/2 and terms of third and fourth order along random directions."""
+    d = len(eigenvalues)
+    Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    H, A = Q * eigenvalues @ Q.T, rng.standard_normal((3, d)) / np.sqrt(d)
+
+    def fun(x):
+        return float(x @ H @ x / 2 + cubic * np.sum((A @ x) ** 3) + np.sum((A @ x) ** 4))
+
+    def jac(x):
+        return H @ x + A.T @ (3 * cubic * (A @ x) ** 2 + 4 * (A @ x) ** 3)
+
+    return fun, jac, H
+
+
+def test_a_cluster_is_certified_by_few_gradients():
+    """39 variables and six zero modes: at most 3 d gradients and 100 values."""
+    p, x = cluster(13, 0)
+    for given in ({}, {"gtol": 1e-4, "curvtol": 1e-2}):
+        c = escapade.certify(p, x, jac=p.gradient, rng=0, **given)
+        assert c.holds
+        assert c.njev <= 3 * p.d
+        assert c.nfev <= 100
+        assert -1e-3 * np.linalg.norm(p.hessian(x), 2) <= c.curvature.lower <= c.curvature.upper
+        assert c.trusted["jac"].source == "checked against values"
+
+
+@pytest.mark.parametrize("form", ["jac", "True", "hessp"])
+def test_every_form_certifies_minima_and_finds_saddles(form):
+    rng = np.random.default_rng(1)
+    for low, verdict in ((0.1, "minimum"), (-0.1, "saddle")):
+        fun, jac, H = quadratic(np.append(np.linspace(0.2, 3, 29), low), rng)
+        given = {"jac": jac}
+        if form == "True":
+            given, fun = {"jac": True}, lambda x, fun=fun, jac=jac: (fun(x), jac(x))
+        elif form == "hessp":
+            given |= {"hessp": lambda x, v, jac=jac: (jac(x + 1e-5 * v) - jac(x - 1e-5 * v)) / 2e-5}
+        c = escapade.certify(fun, np.zeros(30), rng=0, **given)
+        assert c.verdict == verdict
+        assert c.nhev > 0 if form == "hessp" else c.nhev == 0
+        assert c.njev <= 90
+        if verdict == "saddle":
+            assert c.direction @ H @ c.direction < 0
+
+
+def test_units_do_not_change_the_answer():
+    fun, jac, _ = quadratic(np.linspace(0.1, 3, 12), np.random.default_rng(2))
+    s, x = np.full(12, 2.0**10), np.random.default_rng(3).standard_normal(12)
+    plain = escapade.certify(fun, x, jac=jac, rng=0)
+    scaled = escapade.certify(lambda z: 2.0**40 * fun(z / s), x * s, jac=lambda z: 2.0**40 * jac(z / s) / s, rng=0)
+    assert (scaled.verdict, scaled.njev, scaled.nfev) == (plain.verdict, plain.njev, plain.nfev)
+    x_scale = escapade.certify(lambda z: fun(z / s), 0 * s, jac=lambda z: jac(z / s) / s, x_scale=s, gtol=1e-4, rng=0)
+    assert x_scale.verdict == "minimum"
+
+
+def test_planted_saddles_are_missed_no_oftener_than_promised():
+    """A negative curvature just beyond the tolerance, with and without noise of gradients; p = 0.1."""
+    missed, runs, p = 0, 0, 0.1
+    for d in (2, 6, 20, 60):
+        for noise in (0.0, 1e-9, 1e-6):
+            for seed in range(12):
+                rng = np.random.default_rng(seed)
+                own = [rng.uniform(0, 1, d), 10 ** rng.uniform(-4, 0, d), np.where(rng.random(d) < 0.1, 1.0, 0.01)]
+                own[seed % 3][0] = -1.00001e-2
+                fun, jac, _ = quadratic(own[seed % 3], rng)
+
+                def noisy(x, jac=jac, noise=noise, rng=rng):
+                    return jac(x) + noise * rng.standard_normal(len(x))
+
+                c = escapade.certify(fun, np.zeros(d), jac=noisy, gtol=1e-3, curvtol=1e-2, failure=p, rng=rng)
+                missed, runs = missed + c.holds, runs + 1
+    assert missed <= p * runs  # twice what is expected of the worst case: half of p is for one start
+    assert runs == 144
+
+
+def test_noise_of_gradients_is_never_taken_for_curvature():
+    """Where it hides the tolerance, nothing is claimed."""
+    fun, jac, _ = quadratic(np.append(np.linspace(0.2, 1, 9), -1e-6), np.random.default_rng(4))
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        c = escapade.certify(
+            fun, np.zeros(10), jac=lambda x, rng=rng: jac(x) + 1e-3 * rng.standard_normal(10), gtol=1e-6, rng=seed
+        )
+        assert c.verdict == "undecided"
+        assert c.gradient.lower <= 0 <= c.gradient.upper
+
+
+def test_a_gradient_that_is_another_only_at_x_is_not_believed():
+    """An offset that the check beside x cannot see, beside the slopes there, enters the gradient's error."""
+    fun, jac, _ = quadratic(np.linspace(1, 3, 10), np.random.default_rng(5))
+    c = escapade.certify(fun, np.zeros(10), jac=lambda x: jac(x) + 1e-5, gtol=1e-8, curvtol=1e-3, rng=0)
+    assert not c.holds
+    d = escapade.certify(fun, np.zeros(10), jac=jac, gtol=1e-8, curvtol=1e-3, rng=0)
+    assert d.verdict == "minimum"
+
+
+def test_roughness_that_gradients_do_not_see_is_seen_by_values():
+    """f is rounded, its gradient is not: the claim must hold above the rounding."""
+    fun, jac, _ = quadratic(np.linspace(1, 3, 6), np.random.default_rng(6))
+    c = escapade.certify(lambda x: round(fun(x), 3), np.full(6, 0.0), jac=jac, gtol=1e-8, curvtol=1e-4, rng=0)
+    assert not c.holds
+
+
+def test_a_budget_ends_undecided():
+    p = Octopus(d=10)
+    for maxfev in (0, 1, 5, 20, 60):
+        c = escapade.certify(p, np.asarray(p.minima[0]), jac=p.gradient, maxfev=maxfev, rng=0)
+        assert c.verdict == "undecided"
+        assert c.nfev <= maxfev
