@@ -21,7 +21,7 @@ def test_the_parameters_of_a_module_are_the_point():
     assert not result.x["weight"].requires_grad
     f.load(result.x)
     assert module.weight.detach().numpy() == pytest.approx(np.array([[1.0, -2.0, 0.5]]), abs=1e-4)
-    assert float(module.bias) == pytest.approx(0.3, abs=1e-4)
+    assert module.bias.item() == pytest.approx(0.3, abs=1e-4)
     assert result.ncalls < result.nfev
     few = module_loss(module, lambda output: ((output - y) ** 2).mean(), X, at_once=2)
     assert few({k: torch.stack([v] * 3) for k, v in few.start.items()}).shape == (3,)
