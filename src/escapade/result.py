@@ -163,6 +163,15 @@ class Result(OptimizeResult):
         structure = Structure.restored(data["structure"])
         return result if structure is None else result.shaped(structure)
 
+    def judged(self, certificate: Certificate) -> Self:
+        """The same with another certificate of x, and what follows from it."""
+        stop = Stop.CERTIFIED if certificate.holds else VERDICTS[certificate.verdict]
+        said = CERTIFIED.get(certificate.verdict, stop.sentence)
+        result = type(self)()
+        result.update(self, certificate=certificate, success=certificate.holds, stop=stop, status=stop.status)
+        result.update(message=said, fun=certificate.fun, jac=certificate.jac)
+        return result
+
     def shaped(self, structure: Structure) -> Self:
         """The same with vectors in the structure of the user's point, those of certificate and history too."""
         return self._turned(structure, structure.built)
