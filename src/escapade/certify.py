@@ -13,14 +13,16 @@ import numpy as np
 from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
 from .curvature import Finder
 from .derivatives.gradient_check import check_gradient
 from .derivatives.units import lengths
+from .domain import Geometry
 from .errors import BudgetExhausted, UnboundedBelow
 from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
-from .validation import check_resolution, check_tolerances, refuse_constraints, warn_unused
+from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
 
 LOG = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ def certify(
     rng: Any = None,
     bounds: Any = None,
     constraints: Any = None,
+    invariances: Any = None,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -82,6 +85,8 @@ def certify(
         missing point are taken on other steps; where none will do the verdict is "undecided".
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
+    bounds, constraints, invariances : optional
+        What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
@@ -89,14 +94,16 @@ def certify(
     -------
     Certificate
     """
-    refuse_constraints(bounds, constraints)
     jac = jac_of(jac, grad)
     point = as_point(x, "x")
+    scale = None if x_scale is None else as_scale(x_scale, point)
+    geometry = Geometry.of(bounds, constraints, invariances, point, scale)
+    geometry.require(point, "x")
+    check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
-    as_scale(x_scale, point)
     f = Oracle.of(
         fun,
         args=args,
@@ -122,8 +129,10 @@ def certify(
         finder=finder,
     )
     with closing(f):
-        if f.differentiable and not task.uses_gradients(f):
-            warn_unused(f"finder={finder if isinstance(finder, str) else finder.name!r}")
+        f.within(geometry.domain)
+        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+            given = finder if isinstance(finder, str) else finder.name
+            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
             f.forget_derivatives()
         if f.differentiable and samples is None:
             scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
@@ -131,7 +140,11 @@ def certify(
                 check_gradient(f, point, scale, generator)
             except (BudgetExhausted, UnboundedBelow) as stop:
                 return replace(task.unseen(point, str(stop)), seed=seed, **_books(f))
-        if gtol is None and curvtol is None and samples is None:
+        if not geometry.plain:
+            relative = gtol is None and curvtol is None
+            certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
+            certificate = with_books(certificate, f, {}, 0)
+        elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:
             certificate = task(f, point, generator)

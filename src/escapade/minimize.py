@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from . import budget
-from ._array import as_point, like
+from ._array import as_point, like, to_numpy
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
+from .domain import Geometry
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method, uses_gradients
 from .oracle import Failures, Journal, Oracle, Policy, jac_of
@@ -17,7 +20,9 @@ from .run import Run
 from .shaped import shaped
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
-from .validation import check_prefer, check_resolution, check_tolerances, refuse_constraints, warn_unused
+from .validation import CONSTRAINED, check_geometry, check_prefer, check_resolution, check_tolerances, warn_unused
+
+MOVED = "x0 lay outside its bounds or equalities, and the run began at the nearest point within them."
 
 
 @shaped("x0")
@@ -51,6 +56,7 @@ def minimize(
     progress: bool = False,
     bounds: Any = None,
     constraints: Any = None,
+    invariances: Any = None,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -109,6 +115,13 @@ def minimize(
         `on_error(x, attempt, exception)` answers with a value, None (missing) or "retry". See docs/failures.md.
     retries : int, optional
         Further attempts before any of these policies applies.
+    bounds : scipy.optimize.Bounds or sequence of pairs, optional
+        f is never asked outside. None and infinities are no bounds; equal ones fix a variable; x0 is moved into them.
+    constraints : scipy.optimize.LinearConstraint, optional
+        Equalities A x = b, given as LinearConstraint(A, b, b), in variables that are not bounded.
+    invariances : vectors or callable, optional
+        Directions along which f does not change, or `invariances(x)` that gives them at x (`escapade.rigid_motions`):
+        checked by values, and left out of what the certificate says of curvature. See docs/bounds.md.
     jac : callable or True, optional
         Gradients, in SciPy's forms: `jac(x, *args)`, with `samples` `jac(x, ids, *args)`; or True where `fun` returns
         (value, gradient). They are checked once against values (a wrong one raises `WrongGradient`) and counted as
@@ -123,9 +136,12 @@ def minimize(
     Result
         A SciPy `OptimizeResult`; `success` is True only if its `certificate` holds.
     """
-    refuse_constraints(bounds, constraints)
     jac = jac_of(jac, grad)
-    x = as_point(x0)
+    given = as_point(x0)
+    scale = None if x_scale is None else as_scale(x_scale, given)
+    geometry = Geometry.of(bounds, constraints, invariances, given, scale)
+    check_geometry(geometry, samples=samples, method=method)
+    x = given if geometry.plain else geometry.start(given)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
@@ -148,10 +164,12 @@ def minimize(
         timeout=timeout,
         failures=failures,
     )
-    if f.differentiable and not uses_gradients(method):
-        warn_unused(f"method={method if isinstance(method, str) else method.name!r}")
+    if f.differentiable and not (geometry.plain and uses_gradients(method)):
+        name = method if isinstance(method, str) else method.name
+        warn_unused(f"method={name!r}" if geometry.plain else CONSTRAINED)
         f.forget_derivatives()
     f.until(limits.deadline)
+    f.within(geometry.domain)
     share = budget.of_method(failure, sampled=samples is not None)
     goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
     certifier = Certifier(
@@ -161,6 +179,7 @@ def minimize(
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
+        settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         settings |= {} if resolution is None else {"resolution": resolution}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
@@ -169,11 +188,15 @@ def minimize(
             None if rng is None else generator,
         )
         f.keep(record)
-    run = Run(f, x, ScaledProblem.given(f, unit), method, goal, certifier, generator, limits, progress, relative)
+    frame = None if geometry.plain else geometry.frame(x, geometry.across(x))
+    problem = ScaledProblem.given(f, unit, frame)
+    run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, relative, unit)
     try:
         result = run.go()
     finally:
         f.close()
+    if not np.array_equal(to_numpy(x), to_numpy(given)):
+        result.update(message=f"{result.message} {MOVED}")
     if run.error is not None and failures.raises(run.error):
         run.mistake = run.error
     if run.mistake is not None:

@@ -13,11 +13,13 @@ from . import budget
 from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
+from .certificate.geometric import in_geometry, with_books
 from .curvature import Evidence
 from .derivatives.gradient_check import check_gradient
 from .derivatives.units import lengths
+from .domain import Geometry
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
-from .methods import PRESETS, Goal, Method
+from .methods import PRESETS, Auto, Goal, Method
 from .oracle import Oracle
 from .progress import Progress, progress
 from .result import Result
@@ -42,10 +44,14 @@ class Run:
     rng: np.random.Generator
     limits: Limits
     progress: bool
+    geometry: Geometry = field(default_factory=Geometry)
     relative: bool = False
     """Whether tolerances are shares of units that are learnt at x0."""
+    x_scale: Array = None
     y: Array = None
     """The point in the method's own variables."""
+    asked: Certifier | None = None
+    """The certifier in the user's variables."""
     trace: Trace = field(default_factory=Trace)
     watch: Watch | None = None
     """Of a sampled function."""
@@ -114,7 +120,7 @@ class Run:
         return Ending(ending.stop)
 
     def _iterate(self, name: str, show: Progress) -> Ending:
-        self.trace.x0 = self.y = self.x
+        self.trace.x0 = self.x
         try:
             self._check_gradient()
             self._scale()
@@ -173,8 +179,9 @@ class Run:
     def _scale(self) -> None:
         """State the problem in the units it is solved in; they are learnt first where no tolerances were given."""
         if self.relative:
-            known = {"x_scale": self.problem.unit, "resolution": self.certifier.resolution}
-            self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, **known)
+            known: Any = {"x_scale": self.x_scale, "resolution": self.certifier.resolution}
+            self.problem = ScaledProblem.learnt(self.f, self.x, self.rng, self.problem.frame, **known)
+        self.asked = self.certifier
         self.y, self.certifier = self.problem.inside(self.x), self.problem.certifier(self.certifier)
         self.goal = self.goal.asked(self.certifier.tolerances, self.certifier.noise)
 
@@ -182,6 +189,8 @@ class Run:
         method = self.method
         if isinstance(method, str):
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
+        if isinstance(method, Auto) and not f.domain.unbounded:
+            method = replace(method, certifier=replace(self.certifier, x0=y))
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)
@@ -203,12 +212,24 @@ class Run:
         self.fun = step.fun
         return step
 
+    def _certify_across(self, f: Oracle) -> Certificate:
+        """The certificate of the last iterate across the invariances there, which are others than at the start."""
+        began, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        own = {"failure": self.certifier.failure, "x0": self.trace.x0, "x_scale": self.x_scale}
+        task = replace(self.asked or self.certifier, **own)
+        found = in_geometry(task, f, self.x, self.geometry, self.rng, relative=self.relative)
+        return replace(with_books(found, f, began, rounds), failure=self.failure)
+
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""
         f, problem, evidence = self.f.tagged("certificate", pin=True), self.problem, ending.evidence
+        if self.geometry.invariant is not None:
+            return self._certify_across(f)
+        if evidence.certificate is not None:
+            return replace(problem.certificate(evidence.certificate, self.x), failure=self.failure)
         if evidence.finding is None or evidence.elsewhere(self.y):
             evidence = Evidence()
-        certifier = replace(self.certifier, x0=self.trace.x0)
+        certifier = replace(self.certifier, x0=self.trace.x0 if self.geometry.plain else problem.inside(self.trace.x0))
         found = certifier(problem.f.tagged("certificate", pin=True), self.y, self.rng, evidence)
         certificate = replace(problem.certificate(found, self.x), failure=self.failure)
         if math.isfinite(certificate.fun):

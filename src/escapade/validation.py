@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .derivatives.noise import check_noise
+from .domain import Geometry
 from .errors import InvalidSetting
 from .tolerances import Tolerances, require_positive, require_probability
 
@@ -35,6 +36,9 @@ def check_prefer(prefer: str, method: Any) -> None:
         raise InvalidSetting(f"prefer='rounds' is for method='auto' alone, not for {name!r}: leave it out")
 
 
+CONSTRAINED = "a problem with bounds, equalities or invariances"
+
+
 def warn_unused(what: str) -> None:
     """Say that gradients were given for nothing, as SciPy does."""
     warnings.warn(
@@ -42,14 +46,15 @@ def warn_unused(what: str) -> None:
     )
 
 
-def refuse_constraints(bounds: Any, constraints: Any) -> None:
-    """Escapade is unconstrained; say what to do instead."""
-    if bounds is not None:
+def check_geometry(geometry: Geometry, *, samples: Any = None, method: Any = "auto") -> None:
+    """Bounds, equalities and invariances are for "auto", and for functions without samples."""
+    if geometry.plain:
+        return
+    if samples is not None:
+        raise InvalidSetting("bounds, constraints and invariances are for functions without samples: leave them out")
+    name = method if isinstance(method, str) else getattr(method, "name", type(method).__name__)
+    if name != "auto":
         raise InvalidSetting(
-            "bounds are not supported: a minimum on a bound has a gradient. Substitute a free variable, such as "
-            "x = low + (high - low) / (1 + exp(-t)), and pass the function of t"
-        )
-    if constraints is not None and not (isinstance(constraints, list | tuple) and len(constraints) == 0):
-        raise InvalidSetting(
-            "constraints are not supported: eliminate them by substitution, or add a smooth penalty to the function"
+            f"method={name!r} cannot keep to bounds, constraints or invariances: choose method='auto', or leave "
+            "them out"
         )

@@ -5,6 +5,7 @@ from fractions import Fraction
 import array_api_strict
 import numpy as np
 import pytest
+from scipy.optimize import LinearConstraint
 
 from escapade import Oracle, certify, minimize, multistart, stopping
 from escapade.errors import (
@@ -66,8 +67,18 @@ SETTINGS = [
     ("x_scale", np.ones((3, 3)), "array([[1., 1., 1.]", "each of the 3 variables"),
     ("x_scale", "wide", "'wide'", "positive number"),
     ("x_scale", {}, "{}", "positive number"),
-    ("bounds", [(0, 1)] * 3, "bounds", "Substitute"),
-    ("bounds", (), "bounds", "Substitute"),
+    ("bounds", [(0, 1)] * 2, "[(0, 1), (0, 1)]", "each of the 3 variables"),
+    ("bounds", (), "bounds=()", "each of the 3 variables"),
+    ("bounds", "wide", "'wide'", "scipy.optimize.Bounds"),
+    ("bounds", [(0, 1), (2, 1), (0, 1)], "lower[1] = 2.0", "upper[1] = 1.0"),
+    ("bounds", [(0, 1), (NAN, 1), (0, 1)], "lower[1] = nan", "None where there is no bound"),
+    ("bounds", [(0, 1), (0, -INF), (0, 1)], "upper[1] = -inf", "None where there is no bound"),
+    ("invariances", [[1.0, 0.0]], "invariances", "3 numbers"),
+    ("invariances", lambda x: [x[:2]], "invariances", "3 numbers"),
+    ("constraints", LinearConstraint(np.eye(3), 0, 1), "constraints", "LinearConstraint(A, b, b)"),
+    ("constraints", LinearConstraint(np.ones((1, 2)), 0, 0), "(1, 2)", "each of 3 variables"),
+    ("constraints", LinearConstraint(np.eye(3), X, X), "constraints", "evaluate f there"),
+    ("constraints", LinearConstraint(np.ones((1, 3)), 1, 1), "misses equality 0 by 0.75", "projection"),
     ("constraints", {"type": "eq", "fun": sphere}, "constraints", "penalty"),
     ("constraints", [{"type": "ineq", "fun": sphere}], "constraints", "penalty"),
     *[("fun", v, f"fun={v!r}", "callable") for v in (None, 3.0, "f")],

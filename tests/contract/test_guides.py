@@ -22,6 +22,7 @@ SAYS = {
     "journal.md": "journal     ",
     "certificates.md": "verdict     minimum",
     "auto.md": "success     True",
+    "bounds.md": "strongly active",
     "scale.md": "no gradient below",
     "methods.md": "",
     "multistart.md": "distinct point",

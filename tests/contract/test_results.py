@@ -63,6 +63,8 @@ RESULTS = {name: lambda name=name: run(name) for name in PRESETS} | {
     "noise": lambda: run(fun=noisy(), noise=0.1),
     "absolute tolerances": lambda: run(gtol=1e-5, curvtol=1e-2, x_scale=2.0),
     "float32": lambda: run(x0=np.full(D, 0.2, dtype=np.float32)),
+    "bounds": lambda: run(x0=np.full(D, 0.5), bounds=[(0.3, 1.0)] * D),
+    "gradients": lambda: run(jac=PROBLEM.gradient),
     "a saddle kept": lambda: run("zpsgd", x0=np.zeros(D), maxiter=1),
 }
 CERTIFICATES = {
@@ -72,6 +74,10 @@ CERTIFICATES = {
     "not stationary": lambda: escapade.certify(lambda x: float(x @ x), np.ones(2), rng=0),
     "undecided": lambda: escapade.certify(lambda x: float(x @ x), np.zeros(3), maxfev=2, rng=np.random.default_rng(1)),
     "noise": lambda: escapade.certify(noisy(), np.zeros(2), noise=0.1, gtol=1e-6),
+    "bounds": lambda: escapade.certify(lambda x: float(np.sum(x)), np.zeros(2), bounds=[(0, 1)] * 2, rng=0),
+    "invariances": lambda: escapade.certify(
+        lambda x: float((x[0] - x[1] - 1) ** 2), np.array([1.0, 0.0]), invariances=np.ones((1, 2)), rng=0
+    ),
     "a saddle in float32": lambda: escapade.certify(PROBLEM, np.zeros(D, dtype=np.float32), rng=0),
 }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import OptimizeWarning, basinhopping, minimize
+from scipy.optimize import Bounds, OptimizeWarning, basinhopping, minimize
 
 import escapade
 from escapade.problems import OffAxis
@@ -66,9 +66,11 @@ def test_callbacks():
     assert np.array_equal(points[-1], points[0])
 
 
-def test_bounds_are_refused():
-    with pytest.raises(ValueError, match="bounds are not supported"):
-        minimize(PROBLEM, PROBLEM.start, method=escapade.scipy_method, bounds=[(0, 1)] * 4)
+def test_bounds():
+    for bounds in ([(0.5, None)] * 4, Bounds(0.5, np.inf)):
+        result = minimize(PROBLEM, PROBLEM.start, method=escapade.scipy_method, bounds=bounds, options={"rng": 0})
+        assert result.success
+        assert np.all(result.x >= 0.5)
 
 
 def test_basinhopping():

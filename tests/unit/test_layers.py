@@ -62,6 +62,7 @@ PUBLIC = [
     "minimize",
     "multistart",
     "problems",
+    "rigid_motions",
     "scipy_method",
     "stopping",
     "theory",

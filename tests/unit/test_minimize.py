@@ -383,10 +383,8 @@ def test_rounds_are_preferred_by_auto_alone(method):
     assert solve(method=method, prefer="queries", maxfev=100).nfev <= 100
 
 
-def test_bounds_and_constraints_are_refused():
-    with pytest.raises(InvalidSetting, match="bounds are not supported"):
-        solve(bounds=[(0, 1)] * 5)
-    with pytest.raises(InvalidSetting, match="constraints are not supported"):
+def test_constraints_that_are_no_linear_equalities_are_refused():
+    with pytest.raises(InvalidSetting, match="only linear equalities are supported"):
         solve(constraints={"type": "eq"})
     assert solve(constraints=()).success
 

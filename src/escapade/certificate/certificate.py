@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from .. import _html
-from .._array import Array
+from .._array import Array, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
+from ..domain import Frame
 from ..interval import Interval
 from ..structure import Structure
 from ..tolerances import Units
@@ -27,6 +28,38 @@ class Trusted:
 
     def __str__(self) -> str:
         return f"{self.value:.2g} ({self.source})"
+
+
+@dataclass(frozen=True)
+class ActiveSets:
+    """Where the variables of a bounded problem are: indices, and the slopes inward from the bounds."""
+
+    free: tuple[int, ...] = ()
+    strong: tuple[int, ...] = ()
+    """On a bound from which f rises by more than gtol."""
+    weak: tuple[int, ...] = ()
+    """On a bound, and not strongly."""
+    fixed: tuple[int, ...] = ()
+    """Their bounds leave them one value."""
+    multipliers: dict[int, Interval] = field(default_factory=dict)
+    """Intervals that hold the slopes df/dx_i inward of the variables on bounds: the Lagrange multipliers."""
+
+    def times(self, factors: Vector) -> ActiveSets:
+        """The same with other units of the variables and of f."""
+        return replace(self, multipliers={i: held * float(factors[i]) for i, held in self.multipliers.items()})
+
+    def owned(self, frame: Frame, d: int) -> ActiveSets:
+        """The same in the variables outside of a frame: those that it leaves no freedom are fixed."""
+        strong, weak = (tuple(frame.owner(i) for i in part) for part in (self.strong, self.weak))
+        moved = frame.moved(d)
+        free = tuple(i for i in moved if i not in strong and i not in weak)
+        fixed = tuple(i for i in range(d) if i not in moved)
+        held = {frame.owner(i): interval for i, interval in self.multipliers.items()}
+        return ActiveSets(free, strong, weak, fixed, held)
+
+    def __str__(self) -> str:
+        parts = {"free": self.free, "strongly active": self.strong, "weakly active": self.weak, "fixed": self.fixed}
+        return ", ".join(f"{len(part)} {name}" for name, part in parts.items() if part) or "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +109,12 @@ class Certificate:
     """Gradients of the user's own that it took, and products with the Hessian."""
     nhev: int = 0
     seed: int | None = None
+    active: ActiveSets | None = None
+    """Where there are bounds: the variables that are free, strongly and weakly active, and fixed, and the multipliers.
+    `gradient` then holds the residual of the Karush-Kuhn-Tucker conditions, and `curvature` the smallest eigenvalue of
+    the Hessian in the free and weakly active variables."""
+    invariant: int = 0
+    """The dimension of the directions along which f was seen not to change: curvature is that of their complement."""
     scaled: bool = False
     """Whether norms and curvatures are those in x / x_scale, or in the units that were learnt."""
     units: Units | None = None
@@ -142,6 +181,10 @@ class Certificate:
             ("gradient", f"norm in {self.gradient}, tolerance {self.gtol:.3g}"),
             ("curvature", f"smallest eigenvalue in {self.curvature}, tolerance {-self.curvtol:.3g}"),
         ]
+        if self.active is not None:
+            lines.append(("variables", str(self.active)))
+        if self.invariant:
+            lines.append(("invariant", f"along {counted(self.invariant, 'direction')}: curvature is that across them"))
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
             lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))

@@ -30,12 +30,14 @@ from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
 from ..derivatives.units import beside, lengths, reach
+from ..domain import Selection
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import SHARES, Tolerances, as_scale
 from . import rules, scale
 from .advice import advised
+from .bounded import in_box
 from .certificate import Certificate, Trusted
 from .settings import RULES
 
@@ -101,7 +103,7 @@ class Certifier:
 
     def unseen(self, x: Array, why: str) -> Certificate:
         """The certificate of a point about which nothing could be shown."""
-        return self._written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
+        return self.written(x, math.nan, UNKNOWN, rules.undecided(why), {}, 0.0)
 
     def uses_gradients(self, f: Oracle) -> bool:
         """Whether a certificate would use gradients of this function."""
@@ -113,8 +115,14 @@ class Certifier:
     # Plain functions
 
     def _plain(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        if not f.domain.unbounded:
+            return in_box(self, f, x, rng)
+        return self.judged(f, x, rng, known)
+
+    def judged(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
+        """The certificate of a point with room on all sides."""
         try:
-            local = known.local or self._measured(f, x, rng)
+            local = known.local or self.measured(f, x, rng)
         except BudgetExhausted as stop:
             return self.unseen(x, str(stop))
         asked = self._asked(local)
@@ -125,12 +133,22 @@ class Certifier:
             certificate = asked._at_scale(f, x, local, certificate, rng)
         return replace(certificate, jac=local.gradient.value / local.unit)
 
+    def within(self, frame: Selection) -> Certifier:
+        """The same for the variables of a frame."""
+        x_scale = None if self.x_scale is None else np.asarray(as_scale(self.x_scale, frame.origin))[frame.which]
+        return replace(self, x_scale=x_scale, x0=None if self.x0 is None else frame.inside(self.x0))
+
+    def beside(self, curvature: float, reach: float) -> Certifier:
+        """The same where f curves by so much: relative tolerances are shares of that, if it is less."""
+        asked = self.tolerances.beside(curvature, reach)
+        return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
+
     @property
     def tolerances(self) -> Tolerances:
         """What is asked for."""
         return Tolerances(self.gtol, self.curvtol, self.curvature)
 
-    def _measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
+    def measured(self, f: Oracle, x: Array, rng: np.random.Generator) -> LocalModel:
         """f around x, judged by what is asked for there."""
         local: LocalModel
         if self._by_gradients(f):
@@ -174,10 +192,10 @@ class Certifier:
                     certificate = replace(above, verdict="second-order", radius=None)
         except BudgetExhausted as stop:
             unseen = rules.undecided(f"f was not looked at beyond its difference steps: {stop}", certificate.curvature)
-            return self._written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
+            return self.written(x, local.f0, certificate.gradient, unseen, certificate.trusted, 0.0)
         if ladder.kind is Kind.KINK and certificate.holds and self._falls_across(local, ladder):
             kinked = rules.undecided(scale.KINKED, certificate.curvature)
-            certificate = self._written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
+            certificate = self.written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
 
@@ -186,7 +204,7 @@ class Certifier:
         of f: neither is the whole truth."""
         reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict=above.verdict)
         finding = rules.undecided(reason, below.curvature | above.curvature)
-        return self._written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
+        return self.written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
         try:
@@ -207,16 +225,16 @@ class Certifier:
         if isinstance(local, GradientModel):
             noise["jac"] = Trusted(local.slopes.level, "checked against values")
         if local.report.constant and self.resolution == 0:
-            return self._written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
+            return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
-            return self._written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
+            return self.written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)
         lower = finding.curvature.lower
         if finding.certified and lower > 0:
             most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened()
-        certificate = self._written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
+        certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -330,7 +348,7 @@ class Certifier:
         if not whole or not isinstance(finder, Minibatch):
             trusted["samples rarer than"] = Trusted(SAMPLING.rare, "not looked for")
         rho = trusted["rho"].value if "rho" in trusted else math.inf
-        certificate = self._written(x, fun, gradient, finding, trusted, rho)
+        certificate = self.written(x, fun, gradient, finding, trusted, rho)
         if certificate.radius is None or rules.within_reach(certificate.radius, epsilon(x)):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -368,9 +386,10 @@ class Certifier:
 
     # The certificate
 
-    def _written(
+    def written(
         self, x: Array, fun: float, gradient: Interval, finding: Finding, trusted: dict[str, Trusted], rho: float
     ) -> Certificate:
+        """What was shown, with its verdict."""
         gtol, curvtol = self.gtol, self.curvtol
         verdict, radius = rules.verdict_of(gradient, finding, gtol=gtol, curvtol=curvtol, rho=rho)
         written = Certificate(

@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Vector
 from ..curvature import Finding, Outcome
 from ..curvature.finding import ANYWHERE
 from ..derivatives.settings import CONSISTENCY
-from ..interval import Interval
+from ..interval import Estimate, Interval
 from .settings import RULES
 
 Verdict = Literal["minimum", "second-order", "saddle", "not stationary", "undecided"]
@@ -35,6 +39,49 @@ def verdict_of(
         return "undecided", None
     radius = minimum_radius(gradient.upper, finding.curvature.lower, rho)
     return ("second-order" if radius is None else "minimum"), radius
+
+
+def verdict_in_box(
+    residual: Interval, reduced: Interval, finding: Finding, *, gtol: float, curvtol: float, rho: float
+) -> tuple[Verdict, float | None]:
+    """The same where some variables are bounded.
+
+    The residual of the Karush-Kuhn-Tucker conditions takes the place of the gradient. The finding is about the Hessian
+    in the variables that are free or weakly active: that subspace holds the critical cone, in which curvature matters.
+    For "minimum" the gradient in all of these, `reduced`, must be small beside it. A direction of the finding must be
+    feasible, with a lower value seen along it.
+    """
+    verdict, _ = verdict_of(residual, finding, gtol=gtol, curvtol=curvtol, rho=rho)
+    if verdict not in ("minimum", "second-order"):
+        return verdict, None
+    radius = minimum_radius(reduced.upper, finding.curvature.lower, rho)
+    return ("second-order" if radius is None else "minimum"), radius
+
+
+def kkt_residual(gradient: Estimate[Vector], slopes: Estimate[Vector]) -> Interval:
+    """The norm of the residual of the Karush-Kuhn-Tucker conditions: gradients of free variables, and the part of the
+    slopes inward from bounds that is negative."""
+    size, error = np.abs(gradient.value), gradient.error
+    lower = [np.maximum(size - error, 0.0), np.maximum(-slopes.value - slopes.error, 0.0)]
+    upper = [size + error, np.maximum(slopes.error - slopes.value, 0.0)]
+    low, high = (float(np.linalg.norm(np.concatenate(parts))) for parts in (lower, upper))
+    return Interval(low, high)
+
+
+def strongly_active(slopes: Estimate[Vector], gtol: float) -> NDArray[np.bool_]:
+    """On which bounds f rises inward, to first order and by more than the tolerance, whatever the errors are."""
+    return np.asarray(slopes.value - slopes.error > gtol)
+
+
+def falls_inward(slopes: Estimate[Vector], gtol: float) -> NDArray[np.bool_]:
+    """From which bounds f surely falls inward by more than the tolerance."""
+    return np.asarray(slopes.value + slopes.error < -gtol)
+
+
+def down_along(near: float, far: float, error: float, curvtol: float) -> bool:
+    """Whether two second differences along a direction, the first at half the step of the second, confirm a curvature
+    of at most -curvtol/2."""
+    return near + abs(far - near) + error <= -curvtol / 2
 
 
 def minimum_radius(g: float, curvature: float, rho: float) -> float | None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from .._array import Array, like, to_numpy
 from ..derivatives.units import learn
+from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
 from ..oracle import Oracle
-from ..tolerances import SHARES, Tolerances, Units
+from ..tolerances import SHARES, Tolerances, Units, as_scale
 from .advice import advised
 from .certificate import Certificate
 from .certifier import Certifier
@@ -26,21 +27,43 @@ class ScaledProblem:
     """x / y; None: one."""
     units: Units | None = None
     """What was learnt, where no tolerances were given."""
+    frame: Frame | None = None
+    """The variables that y / unit are, where they are not all of x."""
+    domain: Domain = UNBOUNDED
+    """That of x."""
 
     @classmethod
-    def given(cls, f: Oracle, unit: Array) -> ScaledProblem:
+    def given(cls, f: Oracle, unit: Array, frame: Frame | None = None) -> ScaledProblem:
         """In units that the user gave, or none."""
-        return cls(f if unit is None else f.scaled(unit), unit)
+        domain, f = f.domain, f.framed(frame)
+        if isinstance(frame, Selection) and unit is not None:
+            unit = frame.inside(unit)
+        if isinstance(frame, Plane):
+            unit = None  # the frame has it
+        return cls(f if unit is None else f.scaled(unit), unit, frame=frame, domain=domain)
 
     @classmethod
-    def learnt(cls, f: Oracle, x: Array, rng: np.random.Generator, **options: Any) -> ScaledProblem:
+    def learnt(
+        cls, f: Oracle, x: Array, rng: np.random.Generator, frame: Frame | None = None, **options: Any
+    ) -> ScaledProblem:
         """In units learnt around x: see `units.learn`.
 
         Queries: those of `units.learn`
         """
+        domain, f = f.domain, f.framed(frame)
+        if frame is not None:
+            x, own = frame.inside(x), options.get("x_scale")
+            if own is not None:
+                whole = as_scale(own, frame.origin)
+                options["x_scale"] = whole[frame.which] if isinstance(frame, Selection) else np.ones(x.shape[0])
         units = learn(f, x, rng, **options)
         unit = like(units.lengths, x)
-        return cls(f.scaled(unit).valued(units.value), unit, units)
+        return cls(f.scaled(unit).valued(units.value), unit, units, frame, domain)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether y is another unit of x than one."""
+        return self.unit is not None or (isinstance(self.frame, Plane) and bool(np.any(self.frame.units != 1.0)))
 
     @property
     def value(self) -> float:
@@ -49,16 +72,19 @@ class ScaledProblem:
 
     def inside(self, x: Array) -> Array:
         """The user's x as y."""
-        return x if self.unit is None else x / self.unit
+        z = x if self.frame is None else self.frame.inside(x)
+        return z if self.unit is None else z / self.unit
 
     def outside(self, y: Array) -> Array:
         """y as the user's x."""
-        return y if self.unit is None else y * self.unit
+        z = y if self.unit is None else y * self.unit
+        x = z if self.frame is None else self.frame.outside(z[None, :])[0, :]
+        return self.domain.snapped(x)
 
     def certifier(self, asked: Certifier) -> Certifier:
         """The same certifier inside: with tolerances that are shares of the curvature learnt, if one was."""
         if self.units is None:
-            return replace(asked, in_units=self.unit is not None)
+            return replace(asked, in_units=self.scaled, x_scale=None)
         tolerances = Tolerances.relative(self.units.curvature / self.value)
         longest, shortest = float(np.max(self.units.lengths)), float(np.min(self.units.lengths))
         return replace(
@@ -79,6 +105,11 @@ class ScaledProblem:
         value, units, jac = self.value, self.units, found.jac
         if jac is not None and self.unit is not None:
             jac = value * jac / to_numpy(self.unit)
+        if found.active is not None and self.unit is not None:
+            found = replace(found, active=found.active.times(value / to_numpy(self.unit)))
+        if self.frame is not None:
+            found = self._framed(found, self.frame, x)
+            jac = self.frame.slopes(jac) if jac is not None else None
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {
@@ -101,3 +132,12 @@ class ScaledProblem:
             units=replace(units, curvature=value * found.curvtol / SHARES.curvtol),
         )
         return scaled if shown is None else advised(scaled)
+
+    @staticmethod
+    def _framed(found: Certificate, frame: Frame, x: Array) -> Certificate:
+        """The direction and the active sets in the variables of x."""
+        direction, active = found.direction, found.active
+        if direction is not None:
+            whole = frame.direction(to_numpy(direction).astype(np.float64))
+            direction = like(whole / np.linalg.norm(whole), x)
+        return replace(found, direction=direction, active=None if active is None else active.owned(frame, x.shape[0]))

@@ -11,7 +11,7 @@ from . import options
 from .loading import load
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
-from .running import point_or_start, scale
+from .running import bounds, point_or_start, scale
 
 X = Annotated[
     str | None,
@@ -38,6 +38,8 @@ def certify(
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
     rho: Rho = None,
     finder: Finder = "auto",
     gtol: options.Gtol = 1e-4,
@@ -64,14 +66,16 @@ def certify(
         fun = load(target)
         evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
         with working(f"certify: {target}", quiet=quiet):
+            point = point_or_start(fun, x, "--x")
             certificate = library_certify(
                 fun,
-                point_or_start(fun, x, "--x"),
+                point,
                 gtol=gtol,
                 curvtol=curvtol,
                 failure=failure,
                 noise=read_noise(noise),
                 x_scale=scale(x_scale),
+                bounds=bounds(lower, upper, len(point)),
                 rho=rho,
                 finder=finder,
                 vectorized=vectorized,

@@ -18,7 +18,7 @@ from .failures import CommandError
 from .loading import load
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
-from .running import at_one_point, point_or_start, scale
+from .running import at_one_point, bounds, point_or_start, scale
 
 X0 = Annotated[
     str | None,
@@ -71,6 +71,8 @@ def minimize(
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
+    lower: options.Lower = None,
+    upper: options.Upper = None,
     gtol: options.Gtol = 1e-4,
     curvtol: options.Curvtol = None,
     failure: options.Failure = 1e-3,
@@ -129,6 +131,7 @@ def minimize(
                     maxtime=maxtime,
                     noise=read_noise(noise),
                     x_scale=scale(x_scale),
+                    bounds=bounds(lower, upper, len(start)),
                     vectorized=vectorized,
                     samples=drawn,
                     rng=seed,

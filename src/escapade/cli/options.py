@@ -45,6 +45,22 @@ XScale = Annotated[
         metavar="NUMBERS|FILE", help="Typical sizes of the variables, one or one each.", rich_help_panel=FUNCTION
     ),
 ]
+Lower = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBERS|FILE",
+        help="Lower bounds, one or one for each variable; -inf for none.",
+        rich_help_panel=FUNCTION,
+    ),
+]
+Upper = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBERS|FILE",
+        help="Upper bounds, one or one for each variable; inf for none.",
+        rich_help_panel=FUNCTION,
+    ),
+]
 Gtol = Annotated[float, typer.Option(help="Certify a gradient norm of at most this.", rich_help_panel=TOLERANCES)]
 Curvtol = Annotated[
     float | None,

@@ -15,7 +15,7 @@ from .failures import CommandError
 
 FILES = (".npy", ".csv", ".txt", ".json")
 
-GREEDY = ("--x", "--x0", "--x-scale")
+GREEDY = ("--x", "--x0", "--x-scale", "--lower", "--upper")
 """Options that take all the numbers that follow them."""
 
 

@@ -33,6 +33,20 @@ def scale(text: str | None) -> NDArray[np.float64] | float | None:
     return float(values[0]) if values.size == 1 else values
 
 
+def bounds(lower: str | None, upper: str | None, d: int) -> list[tuple[float, float]] | None:
+    """Pairs from what the line says of both sides: one number for all variables, or one each."""
+    if lower is None and upper is None:
+        return None
+    sides = []
+    for option, text, none in (("--lower", lower, -np.inf), ("--upper", upper, np.inf)):
+        values = np.full(d, none) if text is None else read_point(text, option)
+        if values.size not in (1, d):
+            wanted = f"give one, or one for each of {d} variables"
+            raise CommandError(f"{option}: {values.size} numbers, but there are {d} variables: {wanted}")
+        sides.append(np.broadcast_to(values, (d,)))
+    return [(float(low), float(high)) for low, high in zip(*sides, strict=True)]
+
+
 def at_one_point(fun: Callable[..., Any], vectorized: bool, samples: Any) -> Callable[[Any], float]:
     """The function for a picture: of one point, averaged over all samples, or over some of a stream."""
     batch: tuple[Any, ...] = ()

@@ -82,6 +82,8 @@ class Evidence:
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
     """From the gradient there to a step that should lead to the minimiser nearby."""
+    certificate: Any = None
+    """A certificate that was made of it already."""
 
     def elsewhere(self, x: Array) -> bool:
         """Whether something was measured, and around another point."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import Array, Vector, epsilon, like, limits, to_numpy
 from .._random import sphere
+from ..domain import Domain
 from ..errors import InvalidSetting
 from ..oracle import Oracle, Stencil, points, retaken
 from .settings import NOISE
@@ -147,12 +148,25 @@ def table(
     """
     ray = sphere(rng, x) * like(unit, x)
     t = part * spacing(x) * np.arange(1, NOISE.points + 1)
+    if not f.domain.unbounded:
+        ray = like(inward(f.domain, to_numpy(x).astype(np.float64), to_numpy(ray).astype(np.float64), float(t[-1])), x)
 
     def line(scale: Vector) -> Stencil:
         return points(x[None, :] + like(scale * t, x)[:, None] * ray[None, :])
 
     values, _ = retaken(f, line, np.zeros(NOISE.points, dtype=np.int64), 1)
     return np.concatenate([[f0], values])
+
+
+def inward(domain: Domain, x: Vector, ray: Vector, length: float) -> Vector:
+    """The ray, each of its entries turned to the side with more room where it would leave the domain within this
+    length, and shortened where there is less room on both."""
+    down, up = domain.room(x)
+    wanted = np.abs(ray) * length
+    side = np.sign(ray)
+    side = np.where(np.where(side > 0, up, down) < wanted, np.where(up >= down, 1.0, -1.0), side)
+    room: Vector = np.where(side > 0, up, down)
+    return np.asarray(side * np.minimum(np.abs(ray), room / length))
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,73 @@ class GradientSettings:
 
 
 @dataclass(frozen=True)
+class FeasibleSettings:
+    """Differences that stay in a domain."""
+
+    step: float = number(
+        2.0**-9, "unit", "the step of slopes and curvatures along single variables",
+        "h^3 f(5), what a polynomial of degree four misses, and 27 eps / h^2 are both below 1e-8",
+    )
+    mixed_step: float = number(
+        2.0**-13, "unit", "the step of mixed differences, whose error is bounded by h times a third derivative",
+        "1.2e-4 of a third derivative is below curvtol for those of order one, and 12 eps / h^2 is 2e-7",
+    )
+    slope_step: float = number(
+        2.0**-11, "unit", "the step of slopes on bounds", "h^3 and 5 eps / h, the errors of a cubic, balance there"
+    )
+    slope_noise: float = number(32.0, "factor", "slopes are taken over steps of at least so much noise / gtol",
+                                "5.5 errors of values enter, which leaves a sixth of gtol")
+    amplified: float = number(
+        27.0, "errors / h^2", "in the second derivative of a polynomial through x and four points on one side",
+        "(35 + 104 + 114 + 56 + 11) / 12",
+    )
+    longest: float = number(0.125, "unit", "no step is longer", "four of them stay within half a unit")
+    noise: float = number(0.05, "of curvtol", "noise in second differences is kept below this by longer steps",
+                          "a twentieth disturbs no verdict")
+    share: float = number(0.05, "of curvatures and curvtol", "a step is cut while truncation is more", HELD)
+    cut: float = number(4.0, "factor", "a step is divided by this", "truncation falls by 16 or more")
+    cuts: int = number(4, "times", "a step is cut at most so often", LIMIT)
+    near: float = number(
+        2.0**-8, "unit", "a variable with less room on a side takes differences that stay inside",
+        "two steps of second differences of all kinds fit",
+    )
+    ways: int = number(3, "ways", "random ways along which f is compared with its polynomial", "those of the ladder")
+    levels: int = number(8, "lengths", "on each of them, each a fourth of the one before", "from 0.1 to 6e-6")
+    reach: float = number(0.1, "unit", "the longest of them", "that of the ladder")
+    plateau: float = number(1.3, "powers of the ratio", "what is missed falls by less only where f is not smooth",
+                            "between a kink, 1, and a smooth function, 2 or 3")
+    clear: float = number(30.0, "floors", "what is missed is structure of f only above this", STUDY)
+    faces: int = number(8, "variables", "that many weakly active variables have their faces enumerated, 2^8 of them",
+                        LIMIT)
+    snap: float = number(1e-9, "unit", "a variable so near to a bound is moved onto it, if f does not rise",
+                         "the study of bounded problems, whose solver ended there")
+
+
+@dataclass(frozen=True)
+class InvarianceSettings:
+    """Whether f is the same along given directions."""
+
+    lengths: tuple[float, ...] = number(
+        (0.1, 0.02, 0.003), "of x", "how far each direction is followed from x, to both sides",
+        "a slope shows at all of them, a curvature at the longest, and a ripple at one",
+    )
+    bases: int = number(5, "points", "random points beside x from which combinations are followed",
+                        "four would miss a coupling with (0.8 * 0.05)^4 = 3e-6, and one may be lost to rounding")
+    around: tuple[float, ...] = number((0.1, 0.03), "of x", "how far these points are from x", "the longest length")
+    small: float = number(0.05, "factor", "a coupling is taken for no larger than what shows, divided by this",
+                          "a random way meets it by less with a chance of 4%, five at once with 1e-7")
+    vanishing: float = number(0.1, "of its change over the scale of x", "a smaller direction is none at x",
+                              "a turn by more than one about an axis so near would be followed inexactly")
+    stages: tuple[int, int] = number((32, 400), "steps", "of Runge and Kutta's method along a turn by 0.1, and at most",
+                                     "a turn by 0.1 errs by 1e-13")
+    rounding: float = number(256.0, "eps max |f|", "a change that is rounding",
+                              "sums of a thousand terms round by less")
+    path: float = number(1e-11, "of the slope", "what the error of the path makes of a value",
+                          "1e-13 of the length, and room")
+    deviations: float = number(6.0, "standard deviations", "a change that is noise", "two values, each wrong by four")
+
+
+@dataclass(frozen=True)
 class ConsistencySettings:
     """Looking at f on shorter steps and along other directions."""
 
@@ -332,6 +399,8 @@ LADDER = LadderSettings()
 JUMPS = JumpSettings()
 NOISE = NoiseSettings()
 GRADIENT = GradientSettings()
+FEASIBLE = FeasibleSettings()
+INVARIANCE = InvarianceSettings()
 CONSISTENCY = ConsistencySettings()
 PRODUCTS = ProductSettings()
 SAMPLING = SamplingSettings()

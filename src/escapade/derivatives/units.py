@@ -17,7 +17,7 @@ from .._array import Array, Vector, epsilon, like, to_numpy
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
-from ..tolerances import Tolerances, Units, as_scale
+from ..tolerances import SCALES, Tolerances, Units, as_scale
 from .by_gradients import hutchinson
 from .measure import LocalModel
 from .settings import SLOPES, STEPS, UNITS
@@ -53,6 +53,14 @@ def learn(
     Queries: 2*m + 1, m = 32 or d if that is less; 4 more at a start, and 2 for each factor of 16 by which lengths grow;
     at x = 0 up to 64 more; 2*m for each time that lengths are cut, and 4 where f does not curve along the variables
     """
+    if not f.domain.unbounded:
+        return _learn_inside(f, x, rng, x_scale, resolution, answer=answer)
+    return _learn(f, x, rng, x_scale, resolution, answer=answer)
+
+
+def _learn(
+    f: Oracle, x: Array, rng: np.random.Generator, x_scale: Any, resolution: float | None, *, answer: bool
+) -> Units:
     f = f.tagged("setup")
     around = _Surroundings(f, x, f.value(x), max(epsilon(x), f.precision), rng, resolution or 0.0)
     if x_scale is not None:
@@ -64,6 +72,29 @@ def learn(
     typical = float(np.median(known))
     own = power_of_two(np.where(size > UNITS.alike * typical, size, typical))
     return around.units(own if answer else around.longer(own) * own)
+
+
+def _learn_inside(
+    f: Oracle, x: Array, rng: np.random.Generator, x_scale: Any, resolution: float | None, *, answer: bool
+) -> Units:
+    """The same in a box: around the nearest point with room on both sides; no length is longer than the box is wide."""
+    host = to_numpy(x).astype(np.float64)
+    size = np.abs(host)
+    known = size[size > UNITS.zero]
+    typical = float(np.median(known)) if len(known) else 1.0
+    scale = np.where(size > UNITS.alike * typical, size, typical) if x_scale is None else as_scale(x_scale, x)
+    inner = like(f.domain.inset(host, 2 * UNITS.step * scale), x)
+    width = f.domain.width(len(host))
+    most = np.where(np.isfinite(width) & (width > 0), power_of_two(np.clip(width, *SCALES)), np.inf)
+    try:
+        found = _learn(f, inner, rng, x_scale, resolution, answer=answer)
+    except NonFiniteValue:  # not even there
+        return Units(power_of_two(np.minimum(scale, most)), 1.0, 1.0)
+    if x_scale is not None or np.all(found.lengths <= most):
+        return found
+    eps = max(epsilon(x), f.precision)
+    around = _Surroundings(f.tagged("setup"), inner, f.tagged("setup").value(inner), eps, rng, resolution or 0.0)
+    return around.units(np.minimum(found.lengths, most), fixed=True)
 
 
 def beside(asked: Tolerances, local: LocalModel, rng: np.random.Generator) -> Tolerances:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
-from ..domain import Domain
+from .._array import Array, namespace, to_device, to_numpy
+from ..domain import UNBOUNDED, Domain, Frame
 from ..errors import (
     BudgetExhausted,
     InvalidSetting,
@@ -34,8 +34,11 @@ from .engine import Engine
 from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
-from .stencil import Stencil, point
+from .stencil import Stencil, point, points
 from .vectors import checked_vectors
+
+OUTSIDE = "inside the bounds"
+"""Why a point outside the domain has no value."""
 
 BLOCK_BYTES = 1 << 24
 """Points are built in blocks of at most this many bytes (or one point)."""
@@ -68,6 +71,10 @@ class Oracle:
     batch: Batch | None = None
     pinned: bool = False
     unit: Array = None
+    inner: tuple[Frame, ...] = ()
+    """Frames of variables within those of `unit`, the innermost first."""
+    outer: Frame | None = None
+    """The frame that those of `unit` lie in."""
     value_unit: float = 1.0
     """The unit of the values that this view gives."""
     _views: dict[tuple[str, bool], Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -121,6 +128,14 @@ class Oracle:
     def scaled(self, unit: Array) -> Oracle:
         """f as a function of y = x / unit. The best point is still kept as x."""
         return dataclasses.replace(self, unit=unit)
+
+    def framed(self, frame: Frame | None) -> Oracle:
+        """f as a function of the variables of a frame: of one within those of this view, once that has a unit."""
+        if frame is None:
+            return self
+        if self.unit is None and self.outer is None:
+            return dataclasses.replace(self, outer=frame)
+        return dataclasses.replace(self, inner=(frame, *self.inner))
 
     def valued(self, unit: float) -> Oracle:
         """f / unit. The best value is still kept as that of f."""
@@ -221,6 +236,21 @@ class Oracle:
     def within(self, domain: Domain) -> None:
         """Ask f nowhere else: every point that is sent to it is checked."""
         self._engine.domain = domain
+
+    @property
+    def domain(self) -> Domain:
+        """Where this view may be asked, in its own variables."""
+        domain = self._engine.domain
+        if domain.unbounded:
+            return UNBOUNDED
+        if self.outer is not None:
+            domain = self.outer.box(domain)
+        if self.unit is not None:
+            unit = to_numpy(self.unit).astype(np.float64)
+            domain = Domain(*(None if side is None else side / unit for side in (domain.lower, domain.upper)))
+        for frame in reversed(self.inner):
+            domain = frame.box(domain)
+        return domain
 
     def remember(self, memory: int) -> None:
         """Keep the last pairs of a point and its value, in so many bytes."""
@@ -352,10 +382,50 @@ class Oracle:
 
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The values, NaN where one is missing, and why the first of those is."""
-        if self.unit is not None:
+        if self.inner or self.outer is not None:
+            stencil = Stencil(stencil.size, self._dimension(stencil.d), partial(self._placed_rows, stencil))
+        elif self.unit is not None:
             stencil = stencil.scaled(self.unit)
+        if not self._engine.domain.unbounded:
+            return self._evaluate_inside(stencil, keep_best=keep_best)
+        return self._evaluate_all(stencil, keep_best=keep_best)
+
+    def _placed(self, rows: Array) -> Array:
+        """Points of this view, the rows of a matrix, as those of the user's function."""
+        for frame in self.inner:
+            rows = frame.outside(rows)
+        if self.unit is not None:
+            rows = rows * self.unit
+        return rows if self.outer is None else self.outer.outside(rows)
+
+    def _placed_rows(self, stencil: Stencil, start: int, stop: int) -> Array:
+        return self._placed(stencil.rows(start, stop))
+
+    def _dimension(self, d: int) -> int:
+        """The number of the user's variables, where this view has d."""
+        frames = [*self.inner, *([] if self.outer is None else [self.outer])]
+        return int(frames[-1].origin.shape[0]) if frames else d
+
+    def _evaluate_inside(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
+        """The same for points that may lie outside the domain: those are missing, and are not asked for."""
+        domain, rows = self._engine.domain, max(1, BLOCK_BYTES // (8 * stencil.d))
+        values: NDArray[np.float64] = np.full(stencil.size, np.nan)
+        why = ""
+        for start in range(0, stencil.size, rows):
+            stop = min(start + rows, stencil.size)
+            block = domain.snapped(stencil.rows(start, stop))
+            inside = np.flatnonzero(domain.contains(to_numpy(block)))
+            if len(inside) < stop - start:
+                block, why = namespace(block).take(block, to_device(inside, block), axis=0), why or OUTSIDE
+            if len(inside):
+                values[start + inside], lost = self._evaluate_all(points(block), keep_best=keep_best)
+                why = why or lost
+        return values, why
+
+    def _evaluate_all(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
+        """The same for points of the user's function."""
         if isinstance(self.batch, Components) and not getattr(self._engine.evaluate, "ids_by_row", False):
-            part = dataclasses.replace(self, unit=None)
+            part = dataclasses.replace(self, unit=None, inner=(), outer=None)
             return self.batch.one_by_one(stencil, lambda own, rows: part.on(own)._evaluate(rows, keep_best=False))
         size, rows = stencil.size, max(1, BLOCK_BYTES // (8 * stencil.d))
         if 0 < size <= rows:

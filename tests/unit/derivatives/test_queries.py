@@ -15,7 +15,9 @@ from escapade.derivatives import (
     by_gradients,
     consistency,
     estimates,
+    feasible,
     gradient_check,
+    invariance,
     jumps,
     ladder,
     noise,
@@ -35,6 +37,7 @@ from escapade.derivatives.products import HessianProducts, Values
 from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_gradient
 from escapade.derivatives.settings import PRODUCTS
 from escapade.derivatives.stencil import CoordinateStencil
+from escapade.domain import Domain
 from escapade.errors import WrongGradient
 from escapade.oracle import Batch
 from escapade.tolerances import Tolerances
@@ -570,6 +573,43 @@ def test_tolerances_where_f_curves_less_are_learnt_at_a_price(d):
     assert cost(local.f, lambda: units.beside(Tolerances.of(1e-4, None), local, rng)) == 0
 
 
+# In a box
+
+
+def boxed(d: int) -> feasible.Around:
+    """A quadratic at a vertex of its box, or inside in some variables."""
+    f = quadratic(d)
+    f.within(Domain(np.where(np.arange(d) % 2, -1.0, 0.25), np.ones(d)))
+    return feasible.Around(f, np.full(d, 0.25), 0.0, noise.Noise(1e-16, "rounding"))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_differences_in_a_box(d):
+    around, which = boxed(d), np.arange(d)
+    f, central = around.f, d // 2
+    around = replace(around, f0=f.value(around.x))
+    assert cost(f, lambda: feasible.lines(around, which, 0.1)) == promised(feasible.lines, 0, m=d)
+    seen = feasible.lines(around, which, 0.1)
+    promise = promised(feasible.hessian, 0, k=d) + central if d > 1 else 0
+    assert cost(f, lambda: feasible.hessian(around, seen, 0.1)) == promise
+    bounds = which[::2]
+    assert cost(f, lambda: feasible.inward_slopes(around, bounds, 1e-4)) == promised(
+        feasible.inward_slopes, 0, m=len(bounds)
+    )
+    rng = np.random.default_rng(0)
+    spent = cost(f, lambda: feasible.misfit(around, which, np.zeros(d), None, (0.0, 0.0), (1e-4, 1e-2), rng))
+    assert spent == promised(feasible.misfit, 0)
+    rows = np.zeros((3, d))
+    assert cost(f, lambda: around.displaced(rows, np.arange(3), 3, "check")) == 3
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_whether_f_is_the_same_along_directions(m):
+    f, rows = quadratic(4), np.eye(4)[:m]
+    spent = cost(f, lambda: invariance.check(f, np.ones(4), lambda y: rows, 0.0, np.random.default_rng(0)))
+    assert spent == promised(invariance.check, 0, m=m)
+
+
 def test_a_gradient_is_checked_at_a_price():
     d, rng = 5, np.random.default_rng(0)
     f = quadratic(d)
@@ -653,6 +693,12 @@ GRADIENTS = {
 
 TESTED = {
     *SIMPLE,
+    feasible.Around.displaced,
+    feasible.lines,
+    feasible.inward_slopes,
+    feasible.hessian,
+    feasible.misfit,
+    invariance.check,
     *GRADIENTS,
     gradient_check.check_gradient,
     gradient_check._accuse,

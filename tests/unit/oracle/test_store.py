@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from escapade import Oracle
 from escapade.domain import UNBOUNDED, Domain
-from escapade.errors import InvalidSetting, OutsideDomain, TimeExhausted
+from escapade.errors import InvalidSetting, MissingValue, OutsideDomain, TimeExhausted
 from escapade.oracle import oracle as oracle_
 from escapade.oracle import points
 
@@ -69,9 +69,15 @@ def test_f_is_never_asked_outside_its_domain():
     f = Oracle.of(lambda x: seen.append(x) or 0.0)
     f.within(Domain(np.zeros(2), np.ones(2)))
     f(points(np.array([[0.0, 1.0], [0.5, 0.5]])))
-    with pytest.raises(OutsideDomain):
-        f(points(np.array([[0.5, 0.5], [1.0 + 1e-15, 0.5]])))
-    assert len(seen) == 2
+    with pytest.raises(MissingValue, match="inside the bounds") as caught:
+        f(points(np.array([[0.5, 0.5], [1.1, 0.5]])))
+    np.testing.assert_array_equal(caught.value.values, [0.0, np.nan])
+    assert len(seen) == f.ledger.queries == 3
+    f(points(np.array([[1.0 + 2e-16, 0.5]])))  # the bound, but for rounding
+    assert seen[-1][0] == 1.0
+    with pytest.raises(OutsideDomain):  # the last guard
+        f._evaluate_all(points(np.array([[1.0 + 1e-15, 0.5]])), keep_best=True)
+    assert len(seen) == 4
 
 
 def test_the_time_is_looked_at_before_every_block_and_what_came_is_counted(monkeypatch):

@@ -75,7 +75,11 @@ class Descent:
         if absolute or p.steepness <= max(DESCENT.beyond * self.gtol, error):
             return True
         noticed = max(DESCENT.worthwhile * (began - p.f), self.differences.value_error(p.f))
-        return self.model.gain(p.g) <= noticed
+        return self.gain(p) <= noticed
+
+    def gain(self, p: Point) -> float:
+        """What a Newton step on the model would gain."""
+        return self.model.gain(p.g)
 
     def stagnates(self, p: Point) -> bool:
         """Whether the last steps led far for what they gained: along a valley whose slope is within the tolerance."""

@@ -29,6 +29,7 @@ from ...oracle import (
     some_axes,
 )
 from ...tolerances import Tolerances
+from .model import Model
 from .point import GradientKind, Point
 from .quadratic import Matrix
 from .settings import DIFFERENCES, PROBE
@@ -90,6 +91,10 @@ class Differences:
     def host(self, y: Vector) -> Vector:
         """The nearest point that the dtype can hold."""
         return y if self._native else to_numpy(self.array(y)).astype(np.float64, copy=False)
+
+    def model_step(self, model: Model, p: Point, radius: float, scale: Vector) -> Vector:
+        """The step of the trust region."""
+        return model.step(p.g, radius, scale)
 
     # Noise
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..._array import Array, Vector, norm2, to_numpy
-from ...certificate import rules
+from ...certificate import Certifier, rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
 from ...oracle import Oracle
@@ -27,6 +27,8 @@ from ...tolerances import Tolerances
 from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
+from .bounded import in_box
+from .box import BoxDifferences
 from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
@@ -64,11 +66,16 @@ class Auto:
     prefer: Literal["queries", "rounds"] = "queries"
     """What to save: queries, one after the other, or rounds, with as many queries at once as may help."""
 
+    certifier: Certifier | None = None
+    """The driver's, for problems with bounds."""
+
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
     uses_gradients: ClassVar[bool] = True
 
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        if not f.domain.unbounded:
+            return (yield from self._in_box(f, x, rng))
         differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
         certificates = CertificateSearch(differences, self.failure, self.noise, rng)
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
@@ -77,6 +84,12 @@ class Auto:
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
         return (yield from _Run(differences, rng, descent, certificates, least, p.f).run(p))
+
+    def _in_box(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
+        differences = BoxDifferences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
+        given: Any = {"gtol": self.epsilon, "curvtol": self.delta, "curvature": self.curvature, "noise": self.noise}
+        certifier = replace(self.certifier or Certifier(failure=self.failure, **given), failure=self.failure)
+        return (yield from in_box(differences, certifier, rng, self.noise))
 
     def _start(self, differences: Differences, y: Vector, rng: np.random.Generator) -> Point:
         p = Point(y, differences.f.tagged("descent").value(differences.array(y)))

@@ -204,6 +204,23 @@ class BatchedSettings:
 
 
 @dataclass(frozen=True)
+class BoxSettings:
+    """The trust region in a box."""
+
+    strong: float = number(0.3, "of the largest slope", "a variable on a bound with more is strongly active",
+                           "a study of 60 bounded problems, not repeated here")
+    predicted: int = number(3, "steps", "in a row for which its slope may be the model's", "the same study")
+    changes: int = number(3, "per variable", "changes of the active set in one subproblem, at most", LIMIT)
+    left: float = number(1e-4, "of the squared radius", "a step this near to the region's edge is not continued",
+                         "5e-5 of the radius")
+    shorter: tuple[float, ...] = number(
+        (0.8125, 0.6875, 0.40625, 0.125), "of a step", "the second step of a parabola, where a value is missing",
+        "not half, where the first step may be, and of few digits",
+    )
+    escapes: int = number(50, "saddles", "that a run in a box leaves", LIMIT)
+
+
+@dataclass(frozen=True)
 class PreconditionerSettings:
     """Whether the model of the run may precondition its certificate."""
 
@@ -216,3 +233,4 @@ METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettin
 LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSettings(), TrustRegionSettings()
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
+BOX = BoxSettings()

@@ -48,7 +48,7 @@ class TrustRegion:
         """
         self.radius = self.size
         scale = model.scaled(p.scale)
-        s = model.step(p.g, self.radius, scale)
+        s = differences.model_step(model, p, self.radius, scale)
         s = differences.host(p.y + s) - p.y
         step = Step(s, differences.value(p.y + s), model.change(p.g, s))
         length = norm2(s / scale)
