@@ -28,8 +28,8 @@ def plain(value: Any) -> Any:
     """A value of a result as JSON can hold it: a dataclass of numbers alone as their list, another as a dictionary."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if _of_numbers(type(value)):
-            numbers = (float(getattr(value, field.name)) for field in dataclasses.fields(value))
-            return [None if x == end else x if math.isfinite(x) else str(x) for x, end in zip(numbers, ENDS, strict=True)]
+            numbers = [float(getattr(value, field.name)) for field in dataclasses.fields(value)]
+            return [None if x == end else _finite(x) for x, end in zip(numbers, ENDS, strict=True)]
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -45,6 +45,11 @@ def plain(value: Any) -> Any:
         host = to_numpy(value)
         return host.tolist() if np.isfinite(host).all() else plain(host.tolist())
     return float(value) if math.isfinite(value) else None
+
+
+def _finite(x: float) -> float | str:
+    """A number, or its name if JSON has none for it."""
+    return x if math.isfinite(x) else str(x)
 
 
 def dtype_of(x: Any) -> str:

@@ -26,6 +26,7 @@ SAYS = {
     "scale.md": "no gradient below",
     "methods.md": "",
     "multistart.md": "distinct point",
+    "integrations.md": "verdict     minimum",
     "structured.md": "[",
     "results.md": "escapade.run: auto ended after",
 }
