@@ -7,7 +7,6 @@ import pytest
 
 import escapade
 
-
 # optimagic
 
 
