@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -20,7 +21,16 @@ from .run import Run
 from .shaped import shaped
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
-from .validation import CONSTRAINED, check_geometry, check_prefer, check_resolution, check_tolerances, warn_unused
+from .trace import HISTORY
+from .validation import (
+    CONSTRAINED,
+    check_geometry,
+    check_prefer,
+    check_resolution,
+    check_tolerances,
+    require_memory,
+    warn_unused,
+)
 
 MOVED = "x0 lay outside its bounds or equalities, and the run began at the nearest point within them."
 
@@ -54,6 +64,7 @@ def minimize(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     progress: bool = False,
+    history_memory: float | None = HISTORY,
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
@@ -128,6 +139,8 @@ def minimize(
         `njev`. "auto" and "neon2-gd" use them; other methods are about values alone. See docs/gradients.md.
     hessp : callable, optional
         `hessp(x, v, *args)`: the product of the Hessian with a vector, beside `jac`, for "auto".
+    history_memory : float, optional
+        Bytes of `history` that are kept (256 MB); past them every other record is given up. None: all are kept.
     grad : callable, optional
         Deprecated: the old name of `jac`.
 
@@ -191,6 +204,7 @@ def minimize(
     frame = None if geometry.plain else geometry.frame(x, geometry.across(x))
     problem = ScaledProblem.given(f, unit, frame)
     run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, relative, unit)
+    run.trace.memory = math.inf if history_memory is None else require_memory(history_memory)
     try:
         result = run.go()
     finally:

@@ -20,7 +20,7 @@ from .certificate.certificate import COLOURS
 from .oracle import Oracle
 from .stopping import Stop
 from .structure import Structure
-from .trace import Move, Trace
+from .trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ class Result(OptimizeResult):
             njev=ledger.gradients,
             nhev=ledger.products,
             ngrad=ledger.gradients,
-            n_escapes=sum(step.move is Move.ESCAPE for step in trace),
+            n_escapes=trace.escapes,
             x_best=x_best,
             fun_best=fun_best,
             history=trace,

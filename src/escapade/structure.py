@@ -17,7 +17,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from ._array import to_numpy
+from ._array import refuse_half, to_numpy
 from .errors import InvalidSetting
 
 
@@ -64,6 +64,8 @@ class Structure:
         spec = _opened(x, name, found)
         if not found:
             return None
+        for path, array in found:
+            refuse_half(array.dtype, path)
         arrays = [to_numpy(array) for _, array in found]
         for (path, _), array in zip(found, arrays, strict=True):
             if array.dtype.kind not in "biuf":

@@ -27,6 +27,12 @@ def check_resolution(resolution: float | None) -> None:
     require_positive("resolution", resolution)
 
 
+def require_memory(history_memory: float) -> float:
+    """Refuse what cannot be a number of bytes."""
+    require_positive("history_memory", history_memory)
+    return float(history_memory)
+
+
 def check_prefer(prefer: str, method: Any) -> None:
     """What is preferred must be one of two, and only "auto" asks."""
     if prefer not in ("queries", "rounds"):

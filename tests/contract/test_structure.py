@@ -255,3 +255,14 @@ def test_the_jax_door():
     )
     assert float(loss(result.x, 1.0)) < 1e-3
     assert isinstance(result.x["w"], jax.Array)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_refused_in_a_sentence(dtype):
+    kind = np.float16 if dtype == "float16" else pytest.importorskip("ml_dtypes").bfloat16
+    for x0 in (np.zeros(2, kind), {"w": np.zeros((2, 2), kind)}):
+        with pytest.raises(InvalidSetting, match=f"in {dtype} has too few digits.*float32"):
+            escapade.minimize(lambda x: 1.0, x0)
+    point = np.zeros(2, np.float32)  # the remedy: the function converts
+    seen = escapade.certify(lambda x: float(np.sum(x.astype(kind) ** 2)), point, gtol=0.1, x_scale=1.0, rng=0)
+    assert seen.verdict in ("minimum", "second-order", "undecided")
