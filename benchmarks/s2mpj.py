@@ -12,6 +12,7 @@ import importlib
 import inspect
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -299,3 +300,19 @@ def search(p: S2MPJ, most: int, starts: int = 30) -> list[np.ndarray]:
         if len(found) == most:
             break
     return found
+
+
+def residuals(p: S2MPJ) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The r with |r|^2 = f of a problem all of whose groups are squares; None of another."""
+    count = len(p.inner)
+    weights, rng = np.full(count, np.nan), np.random.default_rng(0)
+    if p.quadratic is not None or len(p.plain) > 0:
+        return None
+    for batch in p.outer:
+        inner = rng.standard_normal((2, count))
+        first, second = (np.asarray(batch(v)) / v[batch.ids] ** 2 for v in inner)
+        if not np.allclose(first, second, rtol=1e-12) or np.any(first / p.scale[batch.ids] <= 0):
+            return None
+        weights[batch.ids] = np.sqrt(first / p.scale[batch.ids])
+    groups = np.array(p.groups)
+    return lambda x: np.asarray(p._inner(np.asarray(x, dtype=float))[groups] * weights[groups])

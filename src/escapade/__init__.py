@@ -9,6 +9,7 @@ from .certify import certify
 from .check import check_fun
 from .domain import rigid_motions
 from .interop import scipy_method
+from .least_squares import least_squares
 from .minimize import minimize
 from .multistart import Multistart, multistart
 from .oracle import Journal, Oracle
@@ -32,6 +33,7 @@ __all__ = [
     "check_fun",
     "curvature",
     "errors",
+    "least_squares",
     "methods",
     "minimize",
     "multistart",

@@ -14,11 +14,13 @@ from ._array import Array, as_point, to_numpy
 from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
+from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
 from .derivatives.gradient_check import check_gradient
 from .derivatives.units import lengths
 from .domain import Geometry
-from .errors import BudgetExhausted, UnboundedBelow
+from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
+from .loss import Loss
 from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
@@ -53,6 +55,9 @@ def certify(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    residuals: bool = False,
+    loss: str = "linear",
+    f_scale: float = 1.0,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -83,6 +88,9 @@ def certify(
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
+    residuals : bool
+        `fun` returns a vector of residuals, and the certificate is that of their cost by `loss` and `f_scale`, as in
+        `least_squares`; `noise` is that of a residual. It costs far less than from values.
     finder : str or Finder
         One of `escapade.curvature.FINDERS`, or a configured finder.
     bounds, constraints, invariances : optional
@@ -104,6 +112,12 @@ def certify(
     check_resolution(resolution)
     if rho is not None:
         require_positive("rho", rho)
+    rho_of = Loss(loss, f_scale) if residuals else None
+    if residuals and (jac is not None or samples is not None or not geometry.plain):
+        raise InvalidSetting(
+            "residuals=True is for functions of x alone, anywhere, by differences: leave bounds, constraints, "
+            "invariances, jac and samples out"
+        )
     f = Oracle.of(
         fun,
         args=args,
@@ -115,6 +129,7 @@ def certify(
         workers=workers,
         timeout=timeout,
         failures=Failures.omitting(on_error, nan_policy, retries),
+        loss=rho_of,
     )
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
@@ -128,7 +143,13 @@ def certify(
         resolution=resolution,
         finder=finder,
     )
+    relative = gtol is None and curvtol is None
     with closing(f):
+        if rho_of is not None:
+            known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
+            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
+            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
+            return replace(certificate, seed=seed)
         f.within(geometry.domain)
         if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
             given = finder if isinstance(finder, str) else finder.name

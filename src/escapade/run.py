@@ -120,7 +120,7 @@ class Run:
         return Ending(ending.stop)
 
     def _iterate(self, name: str, show: Progress) -> Ending:
-        self.trace.x0 = self.x
+        self.trace.x0, self.y = self.x, self.problem.inside(self.x)
         try:
             self._check_gradient()
             self._scale()

@@ -76,12 +76,12 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     x0: Array = None
     """Where the run began."""
-    memory: float = HISTORY
+    memory: float = field(default=HISTORY, compare=False, repr=False)
     count: int = field(init=False, default=0)
     """The iterates, kept or not."""
     escapes: int = field(init=False, default=0)
     """Those that escaped."""
-    size: float = field(init=False, default=0.0)
+    size: float = field(init=False, default=0.0, compare=False, repr=False)
     """Bytes, about."""
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ SAYS = {
     "bounds.md": "strongly active",
     "scale.md": "no gradient below",
     "methods.md": "",
+    "least_squares.md": "known to",
     "multistart.md": "distinct point",
     "integrations.md": "verdict     minimum",
     "structured.md": "[",

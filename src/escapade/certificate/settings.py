@@ -25,6 +25,11 @@ class RuleSettings:
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",
     )
+    clearly: float = number(
+        100.0, "factor", "a gradient so much smaller than \"minimum\" needs will do whatever third derivatives are",
+        "those of a few random directions are a tenth of the largest at least, mostly",
+    )
+    third_step: float = number(2.0**-6, "lengths", "third differences along the softest direction", "eps^(1/9)")
     room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
                          "measured again, noise and the errors it makes are others by a fifth")
     evaluations: int = number(

@@ -117,6 +117,36 @@ class OnlineSettings:
 
 
 @dataclass(frozen=True)
+class FormSettings:
+    """Random forms of the residuals' second differences."""
+
+    looks: tuple[int, ...] = number(
+        (3, 6, 10, 20), "forms", "after which they are judged, each time with an equal share of the failure "
+        "probability", "three decide at most minima of small residual; each look costs a factor of four in p",
+    )
+    step: float = number(
+        2.0**-8, "lengths", "the longest component of a step along a form's direction", "eps^(1/7): truncation of "
+        "1e-5, rounding of 1e-11 beside it",
+    )
+    nearly: float = number(
+        0.9, "of delta", "second differences with a lower eigenvalue leave no room for their errors", HELD
+    )
+    dense_step: float = number(
+        2.0**-11, "lengths", "one-sided mixed differences of residuals: truncation of 5e-4, rounding of 4e-9",
+        "the forms that follow allow for either",
+    )
+    dense_noise: float = number(1e-3, "of typical curvatures", "their steps are longer where noise is more", HELD)
+    dense: int = number(20, "variables", "up to this number all second differences are taken where forms fail", HELD)
+    closer: float = number(0.5, "of the step", "where the largest form is taken again", "exact")
+    noise_share: float = number(0.05, "of the tolerance", "steps are longer where noise would make more of it", HELD)
+    apart: float = number(0.25, "of the form, or of 1", "a form that moves so far on the other step shows nothing",
+                          HELD)
+    soft: float = number(
+        0.5, "delta", "where the Gauss-Newton matrix has a smaller eigenvalue, no positive curvature is sought", HELD
+    )
+
+
+@dataclass(frozen=True)
 class ByGradientsSettings:
     """Lanczos on differences of gradients."""
 
@@ -127,6 +157,7 @@ class ByGradientsSettings:
 
 
 FINDER = FinderSettings()
+FORMS = FormSettings()
 LANCZOS = LanczosSettings()
 DENSE = DenseSettings()
 CHOICE = ChoiceSettings()

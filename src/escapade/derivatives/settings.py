@@ -352,6 +352,24 @@ class UnitSettings:
 
 
 @dataclass(frozen=True)
+class ResidualSettings:
+    """Residuals around a point."""
+
+    longest: float = number(0.0625, "lengths", "no step of a Jacobian is longer", "noise of 1e-4 of the change over 1")
+    levels: int = number(6, "lengths", "that are added to the line at most", LIMIT)
+    falling: float = number(
+        30.0, "factor", "what falls by more from one length to the next is no noise: smooth residuals do by 4^5",
+        "between 1 and 1024, nearer to 1",
+    )
+    unlucky: float = number(
+        0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
+    )
+    slack: float = number(
+        1e-9, "of the change", "differences along the line and J u may differ by this: steps are rounded", "2^-30",
+    )
+
+
+@dataclass(frozen=True)
 class GradientCheckSettings:
     """The user's gradient against values."""
 
@@ -394,6 +412,7 @@ class SlopeSettings:
 
 
 STEPS = StepSettings()
+RESIDUALS = ResidualSettings()
 UNITS = UnitSettings()
 LADDER = LadderSettings()
 JUMPS = JumpSettings()

@@ -25,6 +25,7 @@ def choose(
     vectorized: bool = False,
     workers: Any = None,
     timeout: float | None = None,
+    vectors: bool = False,
 ) -> Evaluate:
     """The executor that `workers` stands for.
 
@@ -38,6 +39,8 @@ def choose(
     timeout : float, optional
         Seconds for one call of the function; then its process is killed. Workers that are not ours evaluate in a
         process beside them, which can be.
+    vectors : bool
+        Whether the function returns a vector for each point, and not a number.
     """
     if timeout is not None and not (
         isinstance(timeout, int | float | np.number) and not isinstance(timeout, bool) and 0 < timeout < math.inf
@@ -52,12 +55,16 @@ def choose(
     if workers is None and timeout is None:
         return Vectorized(fun, args) if vectorized else Serial(fun, args)
     if workers is None or isinstance(workers, int | np.integer):
-        return Processes(fun, args, vectorized=vectorized, workers=int(workers or 1), timeout=timeout)
+        return Processes(
+            fun, args, vectorized=vectorized, workers=int(workers or 1), timeout=timeout, vectors=vectors
+        )
     if isinstance(workers, Evaluate):
         if timeout is not None:
             raise InvalidSetting(f"timeout={timeout!r} is for whoever made the executor workers={workers!r:.60}")
         return workers
-    return ExternalExecutor(fun, args, _transport(workers), vectorized=vectorized, timeout=timeout)
+    return ExternalExecutor(
+        fun, args, _transport(workers), vectorized=vectorized, timeout=timeout, vectors=vectors
+    )
 
 
 def _transport(workers: Any) -> Transport:

@@ -70,9 +70,10 @@ class ExternalExecutor:
         *,
         vectorized: bool = False,
         timeout: float | None = None,
+        vectors: bool = False,
     ) -> None:
         self.transport, self.vectorized = transport, vectorized
-        self.job = Job(Work(fun, args, vectorized), timeout)
+        self.job = Job(Work(fun, args, vectorized, vectors), timeout)
         self.throughput = Throughput(1, transport.worth)
         self.resent, self._calls = 0, 0
         self._width, self._until = 1, -1.0

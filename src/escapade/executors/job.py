@@ -64,7 +64,9 @@ class Guard:
     """A process beside a worker, in which evaluations can be ended; it is ended itself when it is idle."""
 
     def __init__(self, work: Work, timeout: float, key: tuple[str, int]) -> None:
-        self.pool = Processes(work.fun, work.args, vectorized=work.vectorized, workers=1, timeout=timeout)
+        self.pool = Processes(
+            work.fun, work.args, vectorized=work.vectorized, workers=1, timeout=timeout, vectors=work.vectors
+        )
         self.key, self.lock, self.timer = key, threading.Lock(), threading.Timer(0.0, self._close)
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> tuple[Any, float]:

@@ -57,10 +57,12 @@ class Processes:
         workers: int,
         timeout: float | None = None,
         start: str | None = None,
+        vectors: bool = False,
     ) -> None:
         self.vectorized, self.workers, self.timeout = vectorized, workers, timeout
         self.home = Vectorized(fun, args) if vectorized else Serial(fun, args)
-        self.worker_pool = WorkerPool(Work(fun, args, vectorized), workers, one_by_one=timeout is not None, start=start)
+        work = Work(fun, args, vectorized, vectors)
+        self.worker_pool = WorkerPool(work, workers, one_by_one=timeout is not None, start=start)
         self.throughput = Throughput(workers, WORTH)
         self.resent = 0
         self._calls, self._saving = 0, 0.0

@@ -36,6 +36,8 @@ class Work:
     fun: Callable[..., Any]
     args: tuple[Any, ...]
     vectorized: bool
+    vectors: bool = False
+    """Whether it answers with a vector for each row, and not a number."""
 
     def pieces(self, block: Array, batch: tuple[Any, ...], every: float) -> Iterator[tuple[Any, float]]:
         """The values of the rows in order, a piece after `every` seconds at least, and the seconds each piece took.
@@ -67,7 +69,8 @@ class Work:
             values = to_numpy(raw) if array_api_compat.is_array_api_obj(raw) else np.asarray(raw)
         except (Exception, SystemExit) as error:
             return [Failed(packed(error), whole=True)] * rows
-        return values if values.shape == (rows,) else Misshapen(_plain(raw))
+        fits = values.ndim == 2 and len(values) == rows if self.vectors else values.shape == (rows,)
+        return values if fits else Misshapen(_plain(raw))
 
 
 @dataclass(frozen=True)

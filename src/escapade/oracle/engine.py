@@ -15,6 +15,7 @@ from .failures import Failures
 from .journal import Record
 from .ledger import Ledger
 from .store import Store
+from .values import Numbers
 
 
 @dataclass
@@ -41,5 +42,7 @@ class Engine:
     close: Callable[[], None] = lambda: None
     resent: int = 0
     journal: Record | None = None
+    kind: Numbers = field(default_factory=Numbers)
+    """What the function returns for each point."""
     domain: Domain = UNBOUNDED
     """Where f may be asked."""

@@ -24,9 +24,9 @@ from .._text import counted, named
 from ..errors import EvaluationFailed, InvalidSetting, MissingValue, NonFiniteValue, UnboundedBelow
 from ..executors import Evaluate, NoValue, RowFailure, TookTooLong, WorkerDied
 from .stencil import Stencil
-from .values import as_floats, show
+from .values import NUMBERS, Numbers, lost_rows, show
 
-Answer: TypeAlias = float | Literal["retry"] | None
+Answer: TypeAlias = Any
 """What a policy function answers: a value, "retry", or None for a missing point."""
 
 Policy: TypeAlias = Literal["raise", "stop", "retry", "penalise", "omit"] | Callable[[Array, int, Any], Answer]
@@ -93,7 +93,7 @@ class Failures:
         policy = self.policy(error)
         return not isinstance(error, MissingValue) and (policy in ("raise", "omit") or callable(policy))
 
-    def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer | Literal["raise"]:
+    def answer(self, x: Array, attempt: int, error: Exception | float) -> Answer:
         """What becomes of x after `attempt` attempts."""
         if isinstance(error, NoValue):
             return None
@@ -105,11 +105,7 @@ class Failures:
             return None
         if not callable(policy):
             return "raise"
-        answer = policy(x, attempt, error)
-        if answer is None or (isinstance(answer, str) and answer == "retry"):
-            return answer
-        value = float(answer)
-        return value if math.isfinite(value) else None
+        return policy(x, attempt, error)
 
 
 Span: TypeAlias = tuple[int, int]
@@ -122,8 +118,9 @@ def checked_values(
     batch: tuple[Any, ...],
     failures: Failures,
     book: Callable[[int], None],
+    kind: Numbers,
 ) -> tuple[NDArray[np.float64], float, str]:
-    """The values at some rows of a stencil as float64, the machine epsilon they came with, and why some are missing.
+    """The values of some rows of a stencil, of this kind, the machine epsilon they came with, and why some are missing.
 
     Missing values are NaN. `book` is told of every point sent. The point of an error is built afresh: the function
     may have written to the one it was given. What was seen before an error goes with it, as `seen`.
@@ -132,22 +129,24 @@ def checked_values(
     try:
         raw = evaluate(stencil.rows(*span), batch)
     except RowFailure as failure:
-        asked = Asked(evaluate, stencil, span, batch, failures, book)
+        asked = Asked(evaluate, stencil, span, batch, failures, book, kind)
         return asked.all(partial(asked.stopped, list(range(rows)), failure))
     except BaseException:
         book(rows)
         raise
     book(rows)
-    seen = as_floats(raw, (rows, stencil.d), lambda row: stencil.rows(span[0] + row, span[0] + row + 1)[0, :])
-    if seen is not None and (math.isfinite(seen[0][0]) if rows == 1 else np.isfinite(seen[0]).all()):
-        return *seen, ""
-    asked = Asked(evaluate, stencil, span, batch, failures, book)
+    seen = kind.read(raw, (rows, stencil.d), lambda row: stencil.rows(span[0] + row, span[0] + row + 1)[0, :])
+    if seen is not None:
+        costs = kind.costs(seen[0])
+        if math.isfinite(costs[0]) if rows == 1 else np.isfinite(costs).all():
+            return *seen, ""
+    asked = Asked(evaluate, stencil, span, batch, failures, book, kind)
     return asked.all(partial(asked.take, range(rows), raw))
 
 
 def missing_values(stencil: Stencil, values: NDArray[np.float64], why: str) -> MissingValue:
     """The error for a stencil some of whose values are missing."""
-    lost = np.isnan(values)
+    lost = lost_rows(values)
     which = "the point asked for" if stencil.size == 1 else f"{lost.sum()} of {stencil.size} points, the first"
     first = int(lost.argmax())
     return MissingValue(f"no value could be had of {which} {why}", stencil.rows(first, first + 1)[0, :], values)
@@ -169,10 +168,11 @@ class Asked:
         batch: tuple[Any, ...],
         failures: Failures,
         book: Callable[[int], None],
+        kind: Numbers = NUMBERS,
     ) -> None:
         self.evaluate, self.stencil, self.batch, self.failures, self.book = evaluate, stencil, batch, failures, book
-        self.start, rows = span[0], span[1] - span[0]
-        self.values: NDArray[np.float64] = np.full((rows, *self.shape), np.nan)
+        self.start, rows, self.kind = span[0], span[1] - span[0], kind
+        self.values = np.full((rows, *self.shape), np.nan) if self.shape else kind.missing(rows)
         self.attempts: NDArray[np.int64] = np.zeros(rows, dtype=np.int64)
         self.precision, self.why = 0.0, ""
         self.fresh: list[int] = []
@@ -245,6 +245,8 @@ class Asked:
         kept = [row for row in rows if row not in lost]
         seen = self.read(raw, kept) if kept else None
         if seen is not None:
+            if self.values.shape[1:] != seen[0].shape[1:]:  # the length of residuals is known only now
+                self.values = self.kind.missing(len(self.values))
             self.values[kept], self.precision = seen[0], max(self.precision, seen[1])
         for row in rows:
             if row in lost:
@@ -254,12 +256,12 @@ class Asked:
 
     def read(self, raw: Any, rows: Sequence[int]) -> tuple[NDArray[np.float64], float] | None:
         """Raw values of these rows as float64, and their machine epsilon."""
-        return as_floats(raw, (len(rows), self.stencil.d), lambda k: self.at(rows[k]))
+        return self.kind.read(raw, (len(rows), self.stencil.d), lambda k: self.at(rows[k]))
 
     def wrong(self, row: int) -> float | None:
-        """The value of a row, if it is not finite."""
-        value = float(self.values[row])
-        return None if math.isfinite(value) else value
+        """The value of a row, or what it costs, if that is not finite."""
+        cost = float(self.kind.costs(self.values[row : row + 1])[0])
+        return None if math.isfinite(cost) else cost
 
     def _failed(self, row: int, error: Exception | float, block: int | None = None) -> None:
         """Decide on a row that raised (or the block of `block` rows that it is in), or whose value is not finite."""
@@ -267,15 +269,18 @@ class Asked:
         self.values[row] = np.nan
         try:
             answer = self.failures.answer(x, attempt, error)
+            given = None if answer is None or isinstance(answer, str) else self.kind.answered(answer)
+            answer = answer if given is None or np.isfinite(given).all() else None
         except Exception as policy:
             raise EvaluationFailed(
                 f"the policy for failures raised {named(policy)} at x = {show(x)}", x
             ) from policy
-        if answer == "retry":
+        said = answer if isinstance(answer, str) else ""
+        if said == "retry":
             self.again.append(row)
-        elif block is not None and block > 1 and answer != "raise":  # which row of the block was it?
+        elif block is not None and block > 1 and said != "raise":  # which row of the block was it?
             self.alone.append(row)
-        elif answer == "raise":
+        elif said == "raise":
             times = "" if attempt == 1 else f" ({attempt} attempts)"
             if isinstance(error, Exception):
                 _raise_failed(self.name, error, x, times, block)
@@ -291,7 +296,7 @@ class Asked:
             what = _said(error) if isinstance(error, Exception) else f"the value was {error}"
             self.why = self.why or f"at x = {show(x)} ({what}, {counted(attempt, 'attempt')})"
         else:
-            self.values[row] = answer
+            self.values[row] = given
 
 
 def _cause(failure: RowFailure) -> Exception:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingValue
 from .stencil import Stencil
+from .values import lost_rows
 
 if TYPE_CHECKING:
     from .oracle import Oracle
@@ -60,7 +61,7 @@ def retaken(
     for length in lengths:
         if lost is None:
             break
-        again = np.isin(owner, np.unique(owner[np.isnan(values)]))
+        again = np.isin(owner, np.unique(owner[lost_rows(values)]))
         scale[owner[again]] = length
         rows = np.flatnonzero(again)
         values[rows], lost = or_nan(f, build(scale).chosen(rows))

@@ -7,6 +7,7 @@ gets float64 values on the host; the points are built in the namespace, dtype an
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from ..errors import (
     TimeExhausted,
 )
 from ..executors import Evaluate, Paired, Pairs, choose
+from ..loss import Loss
 from .arguments import check_arguments, check_derivatives
 from .batch import Batch, Components
 from .engine import Engine
@@ -35,6 +37,7 @@ from .failures import Failures, Span, checked_values, missing_values
 from .journal import Record
 from .ledger import Ledger
 from .stencil import Stencil, point, points
+from .values import Numbers, Residuals, lost_rows
 from .vectors import checked_vectors
 
 OUTSIDE = "inside the bounds"
@@ -64,6 +67,9 @@ class Oracle:
         Where points are evaluated, and how long one may take: see `executors.choose`.
     failures : Failures, optional
         What to do with points that cannot be evaluated.
+    loss : Loss, optional
+        The function returns a vector of residuals for each point. Its values are what these cost by the loss, one query
+        each; `residuals` is the view of the same oracle that gives the vectors.
     """
 
     _engine: Engine
@@ -77,6 +83,8 @@ class Oracle:
     """The frame that those of `unit` lie in."""
     value_unit: float = 1.0
     """The unit of the values that this view gives."""
+    vectors: bool = False
+    """Whether this view gives residual vectors, as rows, and not what they cost."""
     _views: dict[tuple[str, bool], Oracle] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
@@ -93,14 +101,18 @@ class Oracle:
         workers: Any = None,
         timeout: float | None = None,
         failures: Failures | None = None,
+        loss: Loss | None = None,
     ) -> Oracle:
         """An oracle for a user's function."""
         samples, maxfev = check_arguments(fun, samples, maxfev)
         jac = check_derivatives(jac, hessp, vectorized=vectorized)
         args = args if isinstance(args, tuple) else (args,)  # as SciPy does
         whole = Paired(fun) if jac is True else fun
-        executor = choose(whole, args, vectorized=vectorized, workers=workers, timeout=timeout)
-        engine = Engine(executor, samples, maxfev, failures=failures or Failures())
+        executor = choose(
+            whole, args, vectorized=vectorized, workers=workers, timeout=timeout, vectors=loss is not None
+        )
+        kind = Numbers() if loss is None else Residuals(loss)
+        engine = Engine(executor, samples, maxfev, failures=failures or Failures(), kind=kind)
         ours = [] if executor is workers else [executor]  # what was handed in is not ours to close
         if jac is True:
             pairs = Pairs(executor)
@@ -140,6 +152,12 @@ class Oracle:
     def valued(self, unit: float) -> Oracle:
         """f / unit. The best value is still kept as that of f."""
         return dataclasses.replace(self, value_unit=unit)
+
+    def residuals(self) -> Oracle:
+        """The same oracle, giving the vectors of residuals whose costs are its values."""
+        if not isinstance(self._engine.kind, Residuals):
+            raise MissingCapability("this function returns numbers, and no residuals: least_squares is for those")
+        return dataclasses.replace(self, vectors=True)
 
     def on(self, batch: Batch) -> Oracle:
         """f_S: the average over the sample ids of a batch, a deterministic function."""
@@ -210,7 +228,12 @@ class Oracle:
     @property
     def differentiable(self) -> bool:
         """Whether the user gave gradients."""
-        return self._engine.gradients is not None
+        return self._engine.gradients is not None and not isinstance(self._engine.kind, Residuals)
+
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether the user gave Jacobians of residuals."""
+        return self._engine.gradients is not None and isinstance(self._engine.kind, Residuals)
 
     @property
     def has_products(self) -> bool:
@@ -262,6 +285,11 @@ class Oracle:
         return self._engine.store.pairs()
 
     @property
+    def best_residuals(self) -> NDArray[np.float64] | None:
+        """The residuals at the best point so far."""
+        return self._engine.store.best_residuals
+
+    @property
     def best(self) -> tuple[Array, float | None]:
         """The best point so far and its value; (None, None) before the first, or if values are of many batches."""
         store = self._engine.store
@@ -270,7 +298,8 @@ class Oracle:
     # The door
 
     def __call__(self, stencil: Stencil) -> NDArray[np.float64]:
-        """The values at the points of a stencil: one round, `stencil.size` queries (times the batch)."""
+        """The values at the points of a stencil, or the residuals as rows: one round, `stencil.size` queries (times the
+        batch)."""
         engine, ledger = self._engine, self._engine.ledger
         weight = self._weight()
         queries = stencil.size * weight
@@ -281,13 +310,20 @@ class Oracle:
         self._in_time()
         ledger.rounds += 1
         values, why = self._evaluate(stencil, keep_best=self.batch is None)
-        if self.value_unit != 1.0:
-            values = values / self.value_unit
-        missing = int(np.sum(np.isnan(values))) if why else 0
+        values = self._viewed(values)
+        missing = int(np.sum(lost_rows(values))) if why else 0
         ledger.count(self.purpose, queries - missing * weight)
         if missing:
             raise self._with_best(missing_values(stencil, values, why))
         return values
+
+    def _viewed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What was delivered, as this view gives it."""
+        unit = self.value_unit
+        if self.vectors:
+            return values if unit == 1.0 else values / math.sqrt(unit)
+        values = self._engine.kind.costs(values)
+        return values if unit == 1.0 else values / unit
 
     def value(self, x: Array) -> float:
         """The value at one point."""
@@ -303,7 +339,7 @@ class Oracle:
     def observe(self, x: Array) -> float:
         """The value at x for plotting: unmetered, outside the budget, reported apart."""
         seen = dataclasses.replace(self, purpose="observation")
-        value = float(seen._evaluate(point(x), keep_best=False)[0][0])
+        value = float(self._engine.kind.costs(seen._evaluate(point(x), keep_best=False)[0])[0])
         self.ledger.observations += self._weight()
         return value
 
@@ -335,9 +371,15 @@ class Oracle:
         return np.asarray(self._whole((row * unit / self.value_unit)[None, :], point(x), lost)[0])
 
     def _vectors(
-        self, what: str, evaluate: Evaluate, stencil: Stencil, batch: tuple[Any, ...]
+        self,
+        what: str,
+        evaluate: Evaluate,
+        stencil: Stencil,
+        batch: tuple[Any, ...],
+        shape: tuple[int, ...] | None = None,
     ) -> tuple[NDArray[np.float64], float, str]:
-        """What one of the user's derivatives says at the points of a stencil, in the user's own units."""
+        """What one of the user's derivatives says at the points of a stencil, in the user's own units: arrays of this
+        shape, vectors if it is None."""
         self._weight()
         self._in_time()
         engine, ledger = self._engine, self.ledger
@@ -346,15 +388,17 @@ class Oracle:
         self._inside(stencil, (0, stencil.size))
         failures = engine.failures.at_start() if ledger.gradients == 0 else engine.failures
         name = {"gradient": "jac", "product": "hessp"}[what]
-        ask = partial(checked_vectors, f"the function {name}", evaluate, stencil, batch, failures, self._book_pairs)
+        said = f"the function {name}"
+        ask = partial(checked_vectors, said, evaluate, stencil, batch, failures, self._book_pairs, shape)
         try:
             if engine.journal is None:
                 return ask()
-            span, many = (0, stencil.size), stencil.size * stencil.d
+            shape = shape or (stencil.d,)
+            span, many = (0, stencil.size), stencil.size * math.prod(shape)
             values, precision, lost = engine.journal.block(
                 f"{self.purpose} {what}", stencil, span, batch, ledger, lambda: _flat(ask()), many
             )
-            return values.reshape(stencil.size, stencil.d), precision, lost
+            return values.reshape(stencil.size, *shape), precision, lost
         except OracleError as error:
             raise self._with_best(error) from error.__cause__
 
@@ -369,6 +413,18 @@ class Oracle:
         engine = self._engine
         if isinstance(engine.gradients, Pairs):
             engine.ledger.calls += engine.gradients.calls(rows)
+
+    def jacobian(self, x: Array) -> NDArray[np.float64]:
+        """The user's own Jacobian of residuals at x, m x d: no query, counted apart."""
+        evaluate, length = self._engine.gradients, getattr(self._engine.kind, "length", None)
+        if evaluate is None or length is None:
+            raise MissingCapability("no Jacobian of residuals was given: pass jac=, or leave it to differences")
+        (J,), precision, lost = self._vectors("gradient", evaluate, point(x), (), (length, x.shape[0]))
+        self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
+        self.ledger.gradients += bool(np.isfinite(J[0, 0]))
+        J = J if self.unit is None else J * to_numpy(self.unit)
+        flat = (J / math.sqrt(self.value_unit)).reshape(1, -1)
+        return np.asarray(self._whole(flat, point(x), lost)).reshape(J.shape)
 
     def _weight(self) -> int:
         if self.batch is not None:
@@ -438,7 +494,8 @@ class Oracle:
                 self.ledger.count(self.purpose, k * self._weight())
                 raise
             blocks.append(self._block(stencil, (k, min(k + rows, size)), keep_best))
-        return np.concatenate([np.empty(0), *(v for v, _ in blocks)]), next((why for _, why in blocks if why), "")
+        parts = [v for v, _ in blocks] or [self._engine.kind.missing(0)]
+        return np.concatenate(parts), next((why for _, why in blocks if why), "")
 
     def _in_time(self) -> None:
         """Refuse whatever comes after the deadline."""
@@ -453,19 +510,26 @@ class Oracle:
         what = stencil, span, () if self.batch is None else self.batch.of_rows(span)
         start = self.ledger.queries == 0 and stencil.size == 1
         failures = engine.failures.at_start() if start else engine.failures
-        ask = partial(checked_values, engine.evaluate, *what, failures, self._book)
+        ask = partial(checked_values, engine.evaluate, *what, failures, self._book, engine.kind)
         try:
-            values, precision, lost = journal.block(self.purpose, *what, self.ledger, ask) if journal else ask()
+            values, precision, lost = (
+                journal.block(self.purpose, *what, self.ledger, ask, kind=engine.kind) if journal else ask()
+            )
         except (OracleError, KeyboardInterrupt) as error:
             if keep_best and "seen" in vars(error):  # of the rows before the one that failed
-                engine.store.add(vars(error)["seen"], stencil, span[0])
+                self._keep(vars(error)["seen"], stencil, span[0])
             if isinstance(error, OracleError):
                 self._with_best(error)
             raise
         engine.precision = max(engine.precision, precision)
         if keep_best:
-            engine.store.add(values, stencil, span[0])
+            self._keep(values, stencil, span[0])
         return values, lost
+
+    def _keep(self, values: NDArray[np.float64], stencil: Stencil, start: int) -> None:
+        """Keep what was delivered for the points of a stencil from one on."""
+        kind, store = self._engine.kind, self._engine.store
+        store.add(kind.costs(values), stencil, start, values if isinstance(kind, Residuals) else None)
 
     def _inside(self, stencil: Stencil, span: Span) -> None:
         """Refuse points outside the domain of f."""

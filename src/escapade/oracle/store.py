@@ -21,17 +21,27 @@ class Store:
     memory: int = 0
     best_x: Array = None
     best_fun: float = np.inf
+    best_residuals: NDArray[np.float64] | None = None
+    """There, where values are costs of residuals."""
     _blocks: deque[Pairs] = field(default_factory=deque, repr=False)
     _size: int = 0
 
-    def add(self, values: NDArray[np.float64], stencil: Stencil, start: int) -> None:
-        """These values, NaN where one is missing, of the points of a stencil from one on."""
+    def add(
+        self,
+        values: NDArray[np.float64],
+        stencil: Stencil,
+        start: int,
+        residuals: NDArray[np.float64] | None = None,
+    ) -> None:
+        """These values, NaN where one is missing, of the points of a stencil from one on; and the residuals, as rows,
+        whose costs they are."""
         lowest = int(values.argmin())
         if np.isnan(values[lowest]) and not np.isnan(values).all():
             lowest = int(np.nanargmin(values))
         if values[lowest] < self.best_fun:
             row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
             self.best_fun, self.best_x = float(values[lowest]), row[0, :]
+            self.best_residuals = None if residuals is None else residuals[lowest].copy()
         if self.memory > 0:
             self._keep(values, stencil, start)
 

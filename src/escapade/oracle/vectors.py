@@ -26,11 +26,12 @@ def checked_vectors(
     batch: tuple[Any, ...],
     failures: Failures,
     book: Callable[[int], None],
+    shape: tuple[int, ...] | None = None,
 ) -> tuple[NDArray[np.float64], float, str]:
-    """A vector for each row of a stencil as float64, NaN where it is missing; the machine epsilon they came with; and
-    why some are missing. `book` is told of every point sent."""
+    """A vector (or an array of this shape) for each row of a stencil as float64, NaN where it is missing; the machine
+    epsilon they came with; and why some are missing. `book` is told of every point sent."""
     span = (0, stencil.size)
-    asked = _AskedVectors(name, evaluate, stencil, span, batch, failures, book)
+    asked = _AskedVectors(name, shape or (stencil.d,), evaluate, stencil, span, batch, failures, book)
     try:
         raw = evaluate(stencil.rows(*span), batch)
     except RowFailure as failure:
@@ -45,18 +46,21 @@ def checked_vectors(
 class _AskedVectors(Asked):
     """The same for a function that gives a vector for each row."""
 
-    def __init__(self, name: str, evaluate: Evaluate, stencil: Stencil, *rest: Any) -> None:
-        self.name, self.shape = name, (stencil.d,)
+    def __init__(
+        self, name: str, shape: tuple[int, ...], evaluate: Evaluate, stencil: Stencil, *rest: Any
+    ) -> None:
+        self.name, self.shape = name, shape
         super().__init__(evaluate, stencil, *rest)
 
     def read(self, raw: Any, rows: Sequence[int]) -> tuple[NDArray[np.float64], float] | None:
-        precision, d = 0.0, self.stencil.d
-        vectors = np.empty((len(rows), d))
+        precision, vectors = 0.0, np.empty((len(rows), *self.shape))
         for k, (row, value) in enumerate(zip(rows, raw, strict=True)):
             vector = _as_vector(value)
-            if vector is None or vector.shape != (d,):
+            if vector is None or vector.shape != self.shape:
+                wanted = " x ".join(map(str, self.shape))
                 x, what = self.at(row), "something else" if vector is None else f"an array of shape {vector.shape}"
-                raise InvalidValue(f"{self.name} must return {d} real numbers, but returned {what} at x = {show(x)}", x)
+                must = f"{self.name} must return {wanted} real numbers"
+                raise InvalidValue(f"{must}, but returned {what} at x = {show(x)}", x)
             if vector.dtype.kind == "f":
                 precision = max(precision, epsilon(vector))
             vectors[k] = vector

@@ -24,6 +24,7 @@ from escapade.derivatives import (
     paper,
     product_errors,
     products,
+    residual_model,
     sampling,
     smoothness,
     units,
@@ -34,11 +35,13 @@ from escapade.derivatives.estimates import GradientRule
 from escapade.derivatives.measure import LocalModel, measure
 from escapade.derivatives.noise import Noise, NoiseEvidence
 from escapade.derivatives.products import HessianProducts, Values
+from escapade.derivatives.residual_model import LocalResiduals, Pattern, group_columns
 from escapade.derivatives.sampling import SampledModel, pilot_size, sampled_gradient
 from escapade.derivatives.settings import PRODUCTS
 from escapade.derivatives.stencil import CoordinateStencil
 from escapade.domain import Domain
 from escapade.errors import WrongGradient
+from escapade.loss import LINEAR
 from escapade.oracle import Batch
 from escapade.tolerances import Tolerances
 
@@ -573,6 +576,33 @@ def test_tolerances_where_f_curves_less_are_learnt_at_a_price(d):
     assert cost(local.f, lambda: units.beside(Tolerances.of(1e-4, None), local, rng)) == 0
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_residuals(d, sparse):
+    f = Oracle.of(lambda x: np.concatenate([x - 1, x**2]), loss=LINEAR)
+    depends = np.concatenate([np.eye(d), np.eye(d)]) > 0
+    pattern = Pattern(depends, group_columns(depends)) if sparse else Pattern.dense(d)
+    m, one, x, known = len(pattern.groups), np.ones(d), np.full(d, 0.3), {}
+    assert m == (1 if sparse else d)
+
+    def look() -> LocalResiduals:
+        rng = np.random.default_rng(0)
+        settings = {"unit": one, "lengths": one, "loss": LINEAR, "pattern": pattern, "noise": None, "rng": rng}
+        return residual_model.measure_residuals(f, x, **settings, **known)
+
+    assert cost(f, look) == promised(residual_model.measure_residuals, 0, m=m)
+    local = look()
+    known["known"] = local.r
+    assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
+    spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
+    assert spent == promised(residual_model._line, 0)
+    spent = cost(f, lambda: residual_model._lengths_of_line(f.residuals(), x, one, one, np.array([0.1, 0.2])))
+    assert spent == promised(residual_model._lengths_of_line, 0, m=2)
+    spent = cost(f, lambda: residual_model._sides(f.residuals(), x, one, 0.1 * one, pattern))
+    assert spent == promised(residual_model._sides, 0, m=m)
+    assert cost(f, lambda: local.residuals(np.eye(4, d), "check")) == 4 * promised(LocalResiduals.residuals, 0)
+
+
 # In a box
 
 
@@ -767,6 +797,11 @@ TESTED = {
     units._Surroundings._parabola,
     units._Surroundings._curvatures,
     units._Surroundings._along_signs,
+    LocalResiduals.residuals,
+    residual_model.measure_residuals,
+    residual_model._line,
+    residual_model._lengths_of_line,
+    residual_model._sides,
 }
 
 

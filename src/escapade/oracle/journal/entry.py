@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..values import lost_rows
+
 DERIVATIVES = (" gradient", " product")
 """How the purposes of entries end that hold gradients, or Hessian-vector products."""
 
@@ -32,14 +34,17 @@ class Entry:
 
     @property
     def least(self) -> float:
-        """The least value (infinity if all are missing)."""
-        known = self.values[~np.isnan(self.values)]
-        return float(known.min()) if len(known) and not self.derivative else np.inf
+        """The least value (infinity if all are missing), where values are numbers."""
+        return least(self.values) if not self.derivative else np.inf
 
     @property
     def queries(self) -> int:
         """Values delivered."""
-        return 0 if self.derivative else int(np.sum(~np.isnan(self.values))) * self.weight
+        return 0 if self.derivative else int(np.sum(~lost_rows(self.values))) * self.weight
+
+    def shaped(self, width: int | None) -> Entry:
+        """The same, with residuals of this length as rows."""
+        return self if width is None or self.derivative else replace(self, values=self.values.reshape(-1, width))
 
     @property
     def derivative(self) -> bool:
@@ -64,6 +69,12 @@ class Entry:
             raise ValueError("not an entry of a journal")
         values = np.frombuffer(row[2], dtype=np.float64).copy()
         return cls(row[0], row[1], values, *row[3:])
+
+
+def least(costs: NDArray[np.float64]) -> float:
+    """The least of these (infinity if all are missing)."""
+    known = costs[~np.isnan(costs)]
+    return float(known.min()) if len(known) else np.inf
 
 
 def chained(before: bytes, fields: tuple[Any, ...]) -> bytes:

@@ -55,6 +55,7 @@ class JournalFile:
         self.path, self.rounds = path, 0
         self.header: dict[str, Any] | None = None
         self._x0, self._sum = b"", b""
+        self._width: int | None = None
         _regular(path)
         with self._understood("opened"):
             self._db = sqlite3.connect(path, isolation_level=None, timeout=0.0, check_same_thread=False)
@@ -75,7 +76,19 @@ class JournalFile:
     def entry(self, number: int) -> Entry:
         """A valid entry."""
         with self._understood("read"):
-            return Entry.of(self._db.execute(_ONE, (number,)).fetchone()[:-1])
+            if number == 0 and self.residuals:  # a run begins with one point: its residuals are as long as all
+                self._width = len(self._stored(0).values)
+            elif self.residuals and self._width is None:
+                self.entry(0)
+            return self._stored(number).shaped(self._width)
+
+    def _stored(self, number: int) -> Entry:
+        return Entry.of(self._db.execute(_ONE, (number,)).fetchone()[:-1])
+
+    @property
+    def residuals(self) -> bool:
+        """Whether the values are vectors of residuals."""
+        return self.header is not None and "loss" in self.header["settings"]
 
     def entries(self) -> Iterator[Entry]:
         """The valid entries in order."""

@@ -19,7 +19,8 @@ from ..._array import Array, to_numpy
 from ...errors import InvalidSetting, JournalError
 from ..ledger import Ledger
 from ..stencil import Stencil
-from .entry import DERIVATIVES, Entry
+from ..values import NUMBERS, Numbers
+from .entry import DERIVATIVES, Entry, least
 from .file import JournalFile
 from .header import differences, generator_of, header_of
 
@@ -113,6 +114,7 @@ class Record:
         ledger: Ledger,
         ask: Callable[[], Values],
         many: int | None = None,
+        kind: Numbers = NUMBERS,
     ) -> Values:
         """The recorded values of these points; or those that `ask` gives, recorded before they are returned.
 
@@ -128,7 +130,7 @@ class Record:
             self.replayed += 1
             ledger.calls += entry.calls
             ledger.attempts += entry.attempts
-            self._lowest = min(self._lowest, entry.least)
+            self._lowest = min(self._lowest, np.inf if entry.derivative else least(kind.costs(entry.values)))
             return entry.values, entry.precision, entry.lost
         calls, attempts = ledger.calls, ledger.attempts
         known = self._aside.pop(digest, None)
@@ -146,9 +148,10 @@ class Record:
             attempts=ledger.attempts - attempts,
             at=time.time(),
         )
-        if not batch and purpose != "observation" and entry.least < self._lowest:  # never of derivatives
-            self._lowest = entry.least
-            entry = entry.best_at(points[int(np.nanargmin(values))])
+        costs = kind.costs(values) if not entry.derivative else np.array([np.inf])
+        if not batch and purpose != "observation" and least(costs) < self._lowest:  # never of derivatives
+            self._lowest = least(costs)
+            entry = entry.best_at(points[int(np.nanargmin(costs))])
         self.file.add(entry)
         self.recorded += 1
         return values, precision, lost

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import JournalError
+from ...loss import Loss
+from ..values import Numbers, Residuals, lost_rows
+from .entry import least
 from .file import JournalFile
 
 
@@ -95,19 +98,22 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Row], bool
             if file.header is None:
                 raise JournalError(f"{source} is empty: no run has begun in it")
             rows, queries, best = [], 0, np.inf
-            sampled = file.header["settings"].get("samples") is not None
+            settings = file.header["settings"]
+            sampled = settings.get("samples") is not None
+            kind = Residuals(Loss(*settings["loss"])) if file.residuals else Numbers()
             for number, entry in enumerate(file.entries()):
+                lowest = np.inf if entry.derivative else least(kind.costs(entry.values))
                 if entry.purpose != "observation":
-                    queries, best = queries + entry.queries, min(best, entry.least)
+                    queries, best = queries + entry.queries, min(best, lowest)
                 rows.append(
                     Row(
                         number,
                         entry.purpose,
                         len(entry.values),
                         queries,
-                        entry.least,
+                        lowest,
                         np.nan if sampled else best,
-                        int(np.sum(np.isnan(entry.values))),
+                        int(np.sum(lost_rows(entry.values))),
                         entry.at,
                     )
                 )

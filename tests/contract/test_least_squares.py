@@ -1,0 +1,276 @@
+"""`least_squares`: certified fits, with everything that `minimize` promises."""
+
+import json
+import math
+
+import array_api_strict
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+from scipy.optimize import least_squares as scipy_least_squares
+
+import escapade
+from escapade import certify, least_squares
+from escapade.errors import EvaluationFailed, InvalidSetting, JournalError
+from escapade.stopping import Stop
+
+T = np.linspace(0, 3, 30)
+Y = 2 * np.exp(-1.3 * T) + 0.3 + 0.01 * np.random.default_rng(0).standard_normal(30)
+START = [1.0, 1.0, 0.0]
+
+
+def decay(p, y=Y):
+    return p[0] * np.exp(-p[1] * T) + p[2] - y
+
+
+def decays(P):
+    return P[:, :1] * np.exp(-P[:, 1:2] * T) + P[:, 2:] - Y
+
+
+def jacobian(p):
+    e = np.exp(-p[1] * T)
+    return np.stack([e, -p[0] * T * e, np.ones_like(T)], axis=1)
+
+
+def rosenbrock(x):
+    return np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+
+
+def tridiagonal(x):
+    r = (3 - 2 * x) * x + 1
+    r[1:] -= x[:-1]
+    r[:-1] -= 2 * x[1:]
+    return r
+
+
+def band(n):
+    i = np.arange(n)
+    return np.abs(i[:, None] - i) <= 1
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return least_squares(decay, START, rng=0)
+
+
+def test_a_fit_is_certified_and_is_that_of_scipy(fit):
+    theirs = scipy_least_squares(decay, START)
+    np.testing.assert_allclose(fit.x, theirs.x, rtol=1e-5)
+    assert fit.success
+    assert fit.status == 0
+    assert fit.certificate.verdict == "minimum"
+    assert fit.cost == pytest.approx(theirs.cost)
+    np.testing.assert_allclose(fit.fun, decay(fit.x))
+    np.testing.assert_allclose(fit.jac, jacobian(fit.x), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(fit.grad, fit.jac.T @ fit.fun)
+    assert fit.optimality == pytest.approx(np.max(np.abs(fit.grad)))
+    assert isinstance(fit.status, int)
+    assert not fit.active_mask.any()
+
+
+def test_the_certificate_is_true(fit):
+    exact = jacobian(fit.x)
+    e = np.exp(-fit.x[1] * T)
+    cross, bent = -T * e, fit.x[0] * T**2 * e
+    S = np.zeros((3, 3))
+    S[0, 1] = S[1, 0] = fit.fun @ cross
+    S[1, 1] = fit.fun @ bent
+    s = fit.certificate.units.lengths
+    lowest = np.linalg.eigvalsh((exact.T @ exact + S) * np.outer(s, s))[0]
+    assert fit.certificate.curvature.lower <= lowest <= fit.certificate.curvature.upper
+    g = np.linalg.norm(s * (exact.T @ fit.fun))
+    assert fit.certificate.gradient.lower <= g <= fit.certificate.gradient.upper
+
+
+def test_the_covariance_is_that_of_curve_fit(fit):
+    _, theirs = curve_fit(lambda t, a, b, c: a * np.exp(-b * t) + c, T, Y, p0=START)
+    np.testing.assert_allclose(fit.covariance(), theirs, rtol=1e-3)
+    softest = fit.softest()
+    assert len(softest) == 3
+    assert softest[0].deviation >= softest[1].deviation >= softest[2].deviation
+    v = softest[0].direction * np.abs(fit.x)
+    assert softest[0].deviation == pytest.approx(1 / np.sqrt(v @ np.linalg.inv(theirs) @ v), rel=1e-3)
+
+
+def test_what_the_residuals_do_not_say_is_infinitely_uncertain():
+    found = least_squares(lambda x: np.array([x[0] + x[1] - 2, 2 * x[0] + 2 * x[1] - 4, x[2], x[2] - 1]), [1.0, 3, 1])
+    covariance = found.covariance()
+    assert np.isinf(covariance[:2, :2]).all()
+    assert covariance[2, 2] == pytest.approx(0.25, rel=1e-4)
+    assert found.softest(1)[0].deviation == math.inf
+    assert found.certificate.verdict == "second-order"  # and no strict minimum
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+def test_robust_losses(loss):
+    y = Y.copy()
+    y[::7] += 1.0
+    found = least_squares(decay, [2.0, 1.0, 0.2], args=(y,), loss=loss, f_scale=0.05, rng=0)
+    theirs = scipy_least_squares(decay, [2.0, 1.0, 0.2], args=(y,), loss=loss, f_scale=0.05)
+    assert found.success
+    assert found.cost <= theirs.cost * (1 + 1e-6)
+    np.testing.assert_allclose(found.x[:2], [2, 1.3], rtol=0.1)
+
+
+def test_queries_are_counted_and_the_budget_is_hard():
+    calls = []
+
+    def counted(p):
+        calls.append(p)
+        return decay(p)
+
+    found = least_squares(counted, START, rng=0)
+    assert found.nfev == len(calls) == sum(found.nfev_by_purpose.values())
+    for budget in (1, 2, 5, 30):
+        calls.clear()
+        found = least_squares(counted, START, rng=0, max_nfev=budget)
+        assert len(calls) <= budget
+        assert found.nfev == len(calls)
+        assert not found.success
+        assert found.stop is Stop.BUDGET
+        assert found.cost == pytest.approx(np.sum(decay(found.x) ** 2) / 2)
+
+
+def test_where_it_is_evaluated_changes_nothing(fit):
+    for other in (
+        least_squares(decays, START, vectorized=True, rng=0),
+        least_squares(decay, START, workers=2, rng=0),
+    ):
+        np.testing.assert_allclose(other.x, fit.x, rtol=1e-9)
+        assert abs(other.nfev - fit.nfev) <= 20
+
+
+def test_a_jacobian_of_the_users_own(fit):
+    found = least_squares(decay, START, jac=jacobian, rng=0)
+    assert found.success
+    assert found.njev > 0
+    assert found.nfev < fit.nfev
+    np.testing.assert_allclose(found.x, fit.x, rtol=1e-6)
+    with pytest.raises(EvaluationFailed, match="30 x 3"):
+        least_squares(decay, START, jac=lambda p: np.ones((2, 2)))
+
+
+def test_a_journal_goes_on_where_it_was_cut(tmp_path, fit):
+    path = tmp_path / "fit.db"
+    cut = least_squares(decay, START, journal=path, rng=0, maxfev=20)
+    assert cut.stop is Stop.BUDGET
+    calls = []
+
+    def counted(p):
+        calls.append(p)
+        return decay(p)
+
+    found = least_squares(counted, START, journal=path, rng=0)
+    np.testing.assert_array_equal(found.x, fit.x)
+    assert found.nfev == fit.nfev
+    assert len(calls) == fit.nfev - 20
+    from escapade.oracle.journal import describe
+
+    assert f"{fit.nfev}" in describe(path)
+    assert f"{fit.certificate.fun:.6g}"[:6] in describe(path)
+    with pytest.raises(JournalError, match="loss"):
+        least_squares(decay, START, journal=path, rng=0, loss="huber")
+
+
+def test_missing_residuals_are_steps_not_taken():
+    def walled(p):
+        r = decay(p)
+        return r if p[1] < 1.8 else np.full_like(r, np.nan)
+
+    found = least_squares(walled, [1.0, 1.75, 0.0], rng=0)
+    assert found.success
+    assert found.x[1] == pytest.approx(1.308, abs=0.01)
+
+
+def test_failures():
+    def broken(p):
+        if p[1] > 1.2:
+            raise RuntimeError("laboratory on fire")
+        return decay(p)
+
+    with pytest.raises(EvaluationFailed, match="fire") as error:
+        least_squares(broken, START, rng=0)
+    assert error.value.result.cost < np.sum(decay(START) ** 2) / 2
+    assert least_squares(broken, START, rng=0, on_error="stop").stop is Stop.USER_ERROR
+
+
+def test_saddles_are_left():
+    M = np.outer([1.0, 2.0, -1.0], [0.5, 1.0])
+    found = least_squares(lambda x: (np.outer(x[:3], x[3:]) - M).ravel(), np.zeros(5), rng=0)  # a saddle
+    assert found.success
+    assert found.cost < 1e-8
+    assert found.n_escapes >= 1
+
+
+def test_sparse_jacobians():
+    n = 200
+    found = least_squares(tridiagonal, -np.ones(n), jac_sparsity=band(n), rng=0)
+    assert found.success
+    assert found.cost < 1e-8
+    assert found.nfev <= 45  # d + 1 = 201 without
+    np.testing.assert_allclose(found.jac, least_squares(tridiagonal, found.x, rng=0).jac, atol=1e-4)
+    with pytest.raises(InvalidSetting, match="columns"):
+        least_squares(tridiagonal, -np.ones(n), jac_sparsity=band(n - 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "shown", "remedy"),
+    [
+        ({"loss": "square"}, "'square'", "linear, soft_l1"),
+        ({"f_scale": -1.0}, "-1.0", "positive"),
+        ({"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds", "substitute"),
+        ({"maxfev": 3, "max_nfev": 4}, "max_nfev=4", "give one"),
+        ({"jac": 3}, "jac=3", "callable"),
+        ({"noise": -1.0}, "-1.0", "standard deviation"),
+        ({"x_scale": [1.0, -1.0, 1.0]}, "-1.0", "positive"),
+    ],
+)
+def test_bad_input(options, shown, remedy):
+    with pytest.raises(InvalidSetting) as error:
+        least_squares(decay, START, **options)
+    assert shown in str(error.value)
+    assert remedy in str(error.value)
+
+
+def test_the_result_is_plain_data(fit):
+    data = json.loads(fit.to_json())
+    assert data["cost"] == pytest.approx(fit.cost)
+    assert len(data["fun"]) == 30
+    assert "30 residuals" in str(fit)
+
+
+def test_any_unit():
+    first = least_squares(rosenbrock, [-1.2, 1.0], rng=0)
+    unit, size = 2.0**20, 2.0**-8
+    other = least_squares(lambda x: size * rosenbrock(x / unit), [-1.2 * unit, unit], rng=0)
+    np.testing.assert_allclose(other.x / unit, first.x, rtol=1e-6)
+    assert other.nfev == first.nfev
+    assert other.certificate.verdict == first.certificate.verdict
+
+
+def test_callback_and_stopping():
+    seen = []
+    least_squares(decay, START, rng=0, callback=lambda intermediate_result: seen.append(intermediate_result.fun))
+    assert seen == sorted(seen, reverse=True)
+    assert least_squares(decay, START, rng=0, maxiter=2).stop is Stop.ITERATIONS
+
+
+def test_certify_says_what_a_fit_of_another_solver_is():
+    theirs = scipy_least_squares(decay, START, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    certificate = certify(decay, theirs.x, residuals=True, rng=0)
+    assert certificate.verdict == "minimum"
+    assert certify(decay, START, residuals=True, rng=0).verdict == "not stationary"
+    saddle = certify(lambda x: np.array([x[0] ** 2 - 1, x[1]]), [0.0, 0.0], residuals=True, rng=0)
+    assert saddle.verdict == "saddle"
+    assert abs(saddle.direction[0]) > 0.7
+
+
+def test_array_libraries():
+    xp = array_api_strict
+    found = least_squares(lambda x: xp.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]]), xp.asarray([-1.2, 1.0]), rng=0)
+    assert found.success
+    assert type(found.x) is type(xp.asarray(1.0))
+
+
+def test_it_is_public():
+    assert escapade.least_squares is least_squares
