@@ -88,7 +88,8 @@ def equal(a, b):
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
     if dataclasses.is_dataclass(a):
         assert type(a) is type(b)
-        return all(equal(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(a) if field.compare)
+        names = [field.name for field in dataclasses.fields(a) if field.compare]
+        return all(equal(getattr(a, name), getattr(b, name)) for name in names)
     if isinstance(a, dict):
         return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple):
