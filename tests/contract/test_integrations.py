@@ -140,3 +140,99 @@ def test_the_log_is_ases(hexagon, tmp_path):
     assert sum(line.startswith("Escapade:") for line in lines) >= 2
     assert optimizer.result.nit <= 3
     assert isinstance(optimizer.result, escapade.Result)
+
+
+# Qiskit, PennyLane, statsmodels, OptiProfiler
+
+
+def saddle(x):
+    return float((x[0] ** 2 - 1) ** 2 + np.sum(np.asarray(x[1:]) ** 2))
+
+
+def test_a_minimizer_in_qiskits_form():
+    """Its protocol: fun, x0, jac, bounds, and a result with x, fun and nfev."""
+    from escapade.integrations.qiskit import minimizer
+
+    run = minimizer(rng=0)
+    free = run(saddle, np.zeros(3), None, [(None, None)] * 3)
+    assert free.success
+    assert abs(free.x[0]) == pytest.approx(1, abs=1e-5)
+    held = run(saddle, np.zeros(3), bounds=[(None, 0.5), (-1, 1), (None, None)])
+    assert held.x[0] == pytest.approx(-1, abs=1e-4)
+    used = run(saddle, np.full(3, 0.3), lambda x: np.array([4 * x[0] * (x[0] ** 2 - 1), 2 * x[1], 2 * x[2]]))
+    assert used.njev > 0
+
+
+@pytest.mark.slow  # pip install qiskit-algorithms
+def test_qiskits_vqe():
+    algorithms = pytest.importorskip("qiskit_algorithms")
+    from qiskit.circuit.library import n_local
+    from qiskit.primitives import StatevectorEstimator
+    from qiskit.quantum_info import SparsePauliOp
+
+    from escapade.integrations.qiskit import minimizer
+
+    ansatz = n_local(1, ["ry"], [], reps=0)
+    vqe = algorithms.VQE(StatevectorEstimator(), ansatz, optimizer=minimizer(rng=0), initial_point=np.zeros(1))
+    found = vqe.compute_minimum_eigenvalue(SparsePauliOp(["Z"]))
+    assert found.eigenvalue.real == pytest.approx(-1, abs=1e-6)
+    assert found.optimizer_result.success
+
+
+def test_pennylanes_steps():
+    """Its optimizers are called with a cost and parameters, and hand back better ones."""
+    from escapade.integrations.pennylane import EscapadeOptimizer
+
+    def cost(w, b):
+        return (w[0, 0] ** 2 - 1) ** 2 + np.sum(w[0, 1:] ** 2) + (b - 2) ** 2
+
+    opt, parameters, costs = EscapadeOptimizer(rng=0), (np.zeros((1, 3)), np.array(0.0)), []
+    while not opt.done:
+        parameters, value = opt.step_and_cost(cost, *parameters)
+        costs.append(value)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == pytest.approx(0, abs=1e-8)
+    assert abs(parameters[0][0, 0]) == pytest.approx(1, abs=1e-4)
+    assert opt.result.success
+    alone = EscapadeOptimizer(rng=0)
+    x = alone.step(lambda v: float(np.sum(v**2)), np.ones(2))
+    assert x.shape == (2,)
+
+
+@pytest.mark.slow  # pip install statsmodels
+def test_a_likelihood_of_statsmodels():
+    pytest.importorskip("statsmodels")
+    from statsmodels.base.model import GenericLikelihoodModel
+
+    from escapade.integrations.statsmodels import extra_fit_funcs
+
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(200), rng.normal(size=200)])
+    y = rng.poisson(np.exp(X @ [0.3, 0.5]))
+
+    class Poisson(GenericLikelihoodModel):
+        def nloglikeobs(self, params):
+            eta = self.exog @ params
+            return np.exp(eta) - self.endog * eta
+
+    model = Poisson(y, X)
+    ours = model.fit(
+        np.zeros(2), method="escapade", extra_fit_funcs=extra_fit_funcs, disp=False, maxiter=1000, rng=0
+    )
+    assert ours.mle_retvals["converged"]
+    assert ours.mle_retvals["certificate"].verdict == "minimum"
+    theirs = model.fit(np.zeros(2), method="bfgs", disp=False)
+    assert ours.params == pytest.approx(theirs.params, abs=1e-4)
+
+
+def test_solvers_in_optiprofilers_form():
+    from escapade.integrations.optiprofiler import bounded_solver, solver
+
+    assert abs(solver(saddle, np.zeros(3))[0]) == pytest.approx(1, abs=1e-5)
+    x = bounded_solver(saddle, np.zeros(3), np.array([-0.5, -1, -np.inf]), np.array([0.5, 1, np.inf]))
+    assert abs(x[0]) == pytest.approx(0.5)
+
+    def spent(x):
+        raise RuntimeError("the benchmark ends a solver so")
+
+    assert solver(spent, np.ones(2)) is not None
