@@ -27,6 +27,7 @@ SAYS = {
     "methods.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
+    "promises.md": "too few digits",
     "integrations.md": "verdict     minimum",
     "structured.md": "[",
     "results.md": "escapade.run: auto ended after",
