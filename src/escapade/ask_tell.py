@@ -58,6 +58,8 @@ class AskTell:
         for name in OURS:
             if name in options:
                 raise InvalidSetting(f"{name}= is about calling a function; ask_tell is told its values")
+        if options.get("jac") is True:
+            raise InvalidSetting("jac=True is about calling a function; ask_tell is told its values: pass jac(x)")
         found = Structure.of(x0)
         self._structure: Structure | None = None
         if found is not None:

@@ -24,7 +24,15 @@ from .loss import Loss
 from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
-from .validation import CONSTRAINED, check_geometry, check_resolution, check_tolerances, warn_unused
+from .validation import (
+    CONSTRAINED,
+    check_certificate_maxfev,
+    check_geometry,
+    check_resolution,
+    check_tolerances,
+    known_pairs,
+    warn_unused,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -45,6 +53,7 @@ def certify(
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     workers: Any = None,
     timeout: float | None = None,
     on_error: Policy = "raise",
@@ -55,6 +64,7 @@ def certify(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    known: Any = None,
     residuals: bool = False,
     loss: str = "linear",
     f_scale: float = 1.0,
@@ -83,6 +93,11 @@ def certify(
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     resolution : float, optional
         The length below which f is not believed; None finds it out, 0 believes f at all lengths, as for `minimize`.
+    maxfev : int, optional
+        A hard budget of queries.
+    certificate_maxfev : int, optional
+        What deciding may cost, the ladder of lengths apart. None: 1.2 times rows and all second differences, and at
+        most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
     workers, timeout, on_error, nan_policy, retries : optional
@@ -95,6 +110,8 @@ def certify(
         One of `escapade.curvature.FINDERS`, or a configured finder.
     bounds, constraints, invariances : optional
         What `minimize` takes. x is judged as it is: a variable is on a bound if and only if it equals it.
+    known : (X, f) or Result, optional
+        Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
 
@@ -110,14 +127,12 @@ def certify(
     check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     if rho is not None:
         require_positive("rho", rho)
     rho_of = Loss(loss, f_scale) if residuals else None
-    if residuals and (jac is not None or samples is not None or not geometry.plain):
-        raise InvalidSetting(
-            "residuals=True is for functions of x alone, anywhere, by differences: leave bounds, constraints, "
-            "invariances, jac and samples out"
-        )
+    if residuals and (jac is not None or known is not None or samples is not None):
+        raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
     f = Oracle.of(
         fun,
         args=args,
@@ -131,6 +146,8 @@ def certify(
         failures=Failures.omitting(on_error, nan_policy, retries),
         loss=rho_of,
     )
+    if known is not None:
+        f.know(*known_pairs(known, point, samples))
     generator = as_generator(rng)
     seed = rng if isinstance(rng, int) and not isinstance(rng, bool) else None
     task = Certifier(
@@ -142,13 +159,15 @@ def certify(
         rho=rho,
         resolution=resolution,
         finder=finder,
+        maxfev=certificate_maxfev,
     )
     relative = gtol is None and curvtol is None
     with closing(f):
         if rho_of is not None:
-            known: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
-            known |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise}
-            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **known)(f, point, generator)
+            told: Any = {"gtol": None, "curvtol": None} if relative else {"gtol": asked.gtol, "curvtol": asked.curvtol}
+            told |= {"x_scale": x_scale, "rho": rho, "resolution": resolution, "noise": noise, "geometry": geometry}
+            f.within(geometry.domain)
+            certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **told)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)
         if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
@@ -188,4 +207,4 @@ def _books(f: Oracle) -> dict[str, Any]:
     """All that was counted."""
     books = f.ledger
     counts: dict[str, Any] = {"nfev": books.queries, "nfev_by_purpose": dict(books.by_purpose)}
-    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products}
+    return counts | {"nrounds": books.rounds, "njev": books.gradients, "nhev": books.products, "nknown": books.known}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds
 
 from . import budget
 from ._array import Array, Matrix, Vector, as_point, to_numpy
@@ -16,6 +17,7 @@ from ._text import counted
 from .certificate import Certificate, ScaledProblem
 from .certificate.residuals import Fit, ResidualCertifier
 from .derivatives.residual_model import Pattern, group_columns
+from .domain import Domain, Geometry
 from .errors import InvalidSetting
 from .loss import Loss
 from .methods import Goal
@@ -54,8 +56,8 @@ class Fitted(Result):
     fun : the residuals at x
     jac : the Jacobian there, as it was last known; for a robust loss scaled as SciPy does, so that jac.T @ jac stands
         for the Hessian of the cost
-    grad, optimality : the gradient of the cost, and its largest entry
-    active_mask : zeros: no bound is active
+    grad, optimality : the gradient of the cost, and its largest entry that no bound explains
+    active_mask : -1, 0 or 1 where a parameter is on its lower bound, on none, on its upper one
     nfev, njev : queries, those for differences included (SciPy's `nfev` leaves them out); Jacobians asked of the user
     certificate : what was shown about x, or None
     """
@@ -205,6 +207,9 @@ def least_squares(
         residuals of the rows of X as rows.
     x0 : array
         The start.
+    bounds : Bounds or pair (lower, upper), optional
+        As SciPy has them; residuals are never asked for outside. Where the answer is on a bound, or near one, the
+        certificate is that of values, which `minimize` gives.
     jac : callable, optional
         `jac(x, *args)`, the Jacobian of the residuals, m x d; its calls are counted as `njev`. None: differences.
     x_scale : array, optional
@@ -228,12 +233,10 @@ def least_squares(
     Fitted
         SciPy's fields, and `certificate`, `covariance()`, `softest()`.
     """
-    if bounds is not None and not _boundless(bounds):
-        raise InvalidSetting(
-            "bounds are not supported by least_squares: substitute a free parameter, such as "
-            "x = low + (high - low) / (1 + exp(-t)), and fit t"
-        )
-    x = as_point(x0)
+    start = as_point(x0)
+    scale = None if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac") else as_scale(x_scale, start)
+    geometry = Geometry.of(_as_bounds(bounds, start.shape[0]), None, None, start, scale)
+    x = start if geometry.plain else geometry.start(start)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     if isinstance(noise, str):
         noise = None  # the certificate finds it out in any case
@@ -241,7 +244,6 @@ def least_squares(
     if maxfev is not None and max_nfev is not None:
         raise InvalidSetting(f"maxfev={maxfev} and max_nfev={max_nfev} are the same budget: give one of them")
     maxfev = maxfev if max_nfev is None else max_nfev
-    scale = None if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac") else as_scale(x_scale, x)
     rho = Loss(loss, f_scale)
     pattern = None if jac_sparsity is None else as_pattern(jac_sparsity, x.shape[0])
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
@@ -259,6 +261,7 @@ def least_squares(
         jac=_jacobian(jac),
     )
     f.until(limits.deadline)
+    f.within(geometry.domain)
     relative = gtol is None and curvtol is None
     certifier = ResidualCertifier(
         gtol=None if relative else asked.gtol,
@@ -269,6 +272,7 @@ def least_squares(
         x_scale=scale,
         resolution=resolution,
         pattern=pattern,
+        geometry=geometry,
     )
     method = Residuals(
         certifier=certifier,
@@ -277,6 +281,7 @@ def least_squares(
         pattern=pattern or Pattern.dense(x.shape[0]),
         noise=float(noise or 0.0),
         scale=scale,
+        domain=geometry.domain,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -284,6 +289,7 @@ def least_squares(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "loss": [loss, f_scale], "args": args}
         settings |= {"resolution": resolution, "groups": None if pattern is None else len(pattern.groups)}
         settings |= {"jac": jac is not None}
+        settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         bounds_of_run = {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop}
         record, generator = Journal.of(journal).open(settings, bounds_of_run, x, None if rng is None else generator)
         f.keep(record)
@@ -291,7 +297,7 @@ def least_squares(
     seen_by_run: Any = certifier
     run = FitRun(f, x, ScaledProblem.given(f, None), method, goal, seen_by_run, generator, limits, progress)
     try:
-        result = _fitted(run, run.go(), rho)
+        result = _fitted(run, run.go(), rho, geometry.domain)
     finally:
         f.close()
     if run.error is not None and failures.raises(run.error):
@@ -314,13 +320,15 @@ def as_pattern(sparsity: Any, d: int) -> Pattern:
     return Pattern(depends, group_columns(depends))
 
 
-def _boundless(bounds: Any) -> bool:
-    """Whether these bounds, SciPy's `Bounds` or a pair, leave everything free."""
+def _as_bounds(bounds: Any, d: int) -> Any:
+    """SciPy's pair (lower, upper) as `Bounds`; what else there is as it is."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        return bounds
     try:
-        low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-        return bool(np.all(np.asarray(low) == -np.inf) and np.all(np.asarray(high) == np.inf))
+        low, high = (np.broadcast_to(np.asarray(side, dtype=np.float64), (d,)) for side in bounds)
     except (TypeError, ValueError):
-        return False
+        return bounds
+    return Bounds(low, high)
 
 
 def _jacobian(jac: Any) -> Callable[..., Any] | None:
@@ -333,7 +341,7 @@ def _jacobian(jac: Any) -> Callable[..., Any] | None:
     return given
 
 
-def _fitted(run: FitRun, result: Result, loss: Loss) -> Fitted:
+def _fitted(run: FitRun, result: Result, loss: Loss, domain: Domain) -> Fitted:
     """SciPy's fields from those of a run."""
     x = result.x
     r, J = run.known_at(x)
@@ -341,11 +349,15 @@ def _fitted(run: FitRun, result: Result, loss: Loss) -> Fitted:
     found.update(result)
     cost = math.nan if r is None else float(loss.cost(r))
     grad, optimality, scaled = None, math.nan, J
+    lower, upper = domain.sides(x.shape[0])
+    host = to_numpy(x).astype(np.float64)
+    active = np.where(host == upper, 1, np.where(host == lower, -1, 0))
     if r is not None and J is not None:
         w, v = loss.weights(r)
         grad = J.T @ (w * r)
-        optimality = float(np.max(np.abs(grad)))
+        held = ((active < 0) & (grad > 0)) | ((active > 0) & (grad < 0))
+        optimality = float(np.max(np.abs(np.where(held, 0.0, grad))))
         scaled = J if loss.linear else J * np.sqrt(np.maximum(v, np.finfo(np.float64).eps))[:, None]
     found.update(cost=cost, fun=r, jac=scaled, grad=grad, optimality=optimality, njev=run.f.ledger.gradients)
-    found.update(active_mask=np.zeros(x.shape[0], dtype=np.int64))
+    found.update(active_mask=active)
     return found

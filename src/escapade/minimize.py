@@ -24,10 +24,12 @@ from .tolerances import as_scale
 from .trace import HISTORY
 from .validation import (
     CONSTRAINED,
+    check_certificate_maxfev,
     check_geometry,
     check_prefer,
     check_resolution,
     check_tolerances,
+    known_pairs,
     require_memory,
     warn_unused,
 )
@@ -46,6 +48,7 @@ def minimize(
     curvtol: float | None = None,
     failure: float = 1e-3,
     maxfev: int | None = None,
+    certificate_maxfev: int | None = None,
     maxiter: int | None = None,
     maxtime: float | None = None,
     noise: float | str | None = None,
@@ -68,6 +71,8 @@ def minimize(
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
+    certificate: Literal["full", "none"] = "full",
+    known: Any = None,
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
@@ -101,6 +106,9 @@ def minimize(
         takes no step shorter than r, and its claims hold above r. See docs/scale.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
+    certificate_maxfev : int, optional
+        What a certificate may cost. None: twice what `certify` allows, or as much as the run has cost so far if that is
+        more. See docs/cost.md.
     prefer : "queries" or "rounds"
         What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
     callback : callable, optional
@@ -133,6 +141,13 @@ def minimize(
     invariances : vectors or callable, optional
         Directions along which f does not change, or `invariances(x)` that gives them at x (`escapade.rigid_motions`):
         checked by values, and left out of what the certificate says of curvature. See docs/bounds.md.
+    certificate : "full" or "none"
+        "none": nothing is spent on a certificate, nor kept for one. The status then says that nothing was shown, and
+        `success` is False.
+    known : (X, f) or Result, optional
+        Values already paid for: points as rows, and their values; or a previous result, with those of its history.
+        Where these very points come up f is not asked, and "auto" starts at the best of them if it is better than x0.
+        `nknown` counts the values that were saved.
     jac : callable or True, optional
         Gradients, in SciPy's forms: `jac(x, *args)`, with `samples` `jac(x, ids, *args)`; or True where `fun` returns
         (value, gradient). They are checked once against values (a wrong one raises `WrongGradient`) and counted as
@@ -157,6 +172,7 @@ def minimize(
     x = given if geometry.plain else geometry.start(given)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
+    check_certificate_maxfev(certificate_maxfev)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     omits = method == "auto" or isinstance(method, Auto)
@@ -164,6 +180,11 @@ def minimize(
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)
+    if certificate not in ("full", "none"):
+        raise InvalidSetting(f"certificate={certificate!r:.60} must be 'full' or 'none'")
+    certified = certificate == "full"
+    if not (certified or geometry.plain):
+        raise InvalidSetting(f"certificate='none' is not for {CONSTRAINED}, where certificates lead on: leave it out")
     unit = None if x_scale is None else like(as_scale(x_scale, x), x)
     f = Oracle.of(
         fun,
@@ -181,12 +202,18 @@ def minimize(
         name = method if isinstance(method, str) else method.name
         warn_unused(f"method={name!r}" if geometry.plain else CONSTRAINED)
         f.forget_derivatives()
+    if known is not None:
+        pairs = known_pairs(known, x, samples)
+        f.know(*pairs)
     f.until(limits.deadline)
     f.within(geometry.domain)
     share = budget.of_method(failure, sampled=samples is not None)
-    goal = Goal(asked.gtol, asked.curvtol, share, noise, prefer=prefer)
+    goal = Goal(
+        asked.gtol, asked.curvtol, share, noise, prefer=prefer, certificate_maxfev=certificate_maxfev
+    )
     certifier = Certifier(
-        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits
+        gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
+        maxfev=certificate_maxfev,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -194,6 +221,9 @@ def minimize(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         settings |= {} if resolution is None else {"resolution": resolution}
+        settings |= {} if certified else {"certificate": certificate}
+        settings |= {} if known is None else {"known": pairs}
+        settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
         record, generator = Journal.of(journal).open(
             settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},
@@ -203,7 +233,8 @@ def minimize(
         f.keep(record)
     frame = None if geometry.plain else geometry.frame(x, geometry.across(x))
     problem = ScaledProblem.given(f, unit, frame)
-    run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, relative, unit)
+    told: Any = {"relative": relative, "x_scale": unit, "certified": certified, "knows": known is not None}
+    run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, **told)
     run.trace.memory = math.inf if history_memory is None else require_memory(history_memory)
     try:
         result = run.go()

@@ -18,7 +18,7 @@ from ._text import counted
 from .basins import Basins, Gate, distinct, spread_of
 from .certificate import Certificate
 from .errors import InvalidSetting
-from .executors import choose
+from .executors import Paired, choose
 from .executors.coroutine import CoroutineThread
 from .executors.lockstep import Lockstep
 from .methods import Auto
@@ -268,7 +268,8 @@ def multistart(
     args = args if isinstance(args, tuple) else (args,)
     if structure is not None:
         fun, options = shaped_arguments(structure, {"fun": fun, **options})
-    executor = choose(fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
+    paired: dict[str, Any] = {"jac": True} if options.get("jac") is True else {}
+    executor = choose(Paired(fun) if paired else fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
     generators: list[Any] = list(generator.spawn(len(points)))
     if rng is None and journal is not None:
         generators = [None] * len(points)  # each journal remembers its own
@@ -281,7 +282,8 @@ def multistart(
         own: dict[str, Any] = {"rng": generators[i], "workers": evaluate, "journal": record, "vectorized": vectorized}
         if basins is None:
             return minimize(fun, points[i], args, stop=stop, **own, **options)
-        f = Oracle.of(fun, args=args, vectorized=vectorized, workers=evaluate, failures=Failures("penalise"))
+        look: dict[str, Any] = {"vectorized": vectorized, "workers": evaluate, "failures": Failures("penalise")}
+        f = Oracle.of(fun, args=args, **look, **paired)
         looks.append(f)
         gate = Gate(basins, i, evaluate.pause, f.tagged("join"), stop)
         return minimize(fun, points[i], args, stop=gate, **own, **options)

@@ -52,6 +52,7 @@ class Result(OptimizeResult):
     jac : the gradient at x as the certificate measured it, or None
     nfev, ncalls : queries, and calls of the user's function
     njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
+    nknown : values that were not asked for, because they were known
     nfev_by_purpose, nrounds, nit, n_escapes : the books
     x_best, fun_best : the best point evaluated at all, stencils included
     history : one record an iterate
@@ -70,6 +71,7 @@ class Result(OptimizeResult):
     nit: int
     njev: int
     nhev: int
+    nknown: int
     ngrad: int
     nrounds: int
     n_escapes: int
@@ -129,6 +131,7 @@ class Result(OptimizeResult):
             nrounds=ledger.rounds,
             njev=ledger.gradients,
             nhev=ledger.products,
+            nknown=ledger.known,
             ngrad=ledger.gradients,
             n_escapes=trace.escapes,
             x_best=x_best,

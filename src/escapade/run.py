@@ -29,6 +29,9 @@ from .watch import VALUE_SAMPLES, Watch
 
 LOG = logging.getLogger(__name__)
 
+SILENT = (Stop.FINISHED, Stop.CERTIFIED, Stop.UNDECIDED, Stop.NOT_STATIONARY, Stop.SADDLE)
+"""Endings that say what a point is, which a run without a certificate does not."""
+
 
 @dataclass
 class Run:
@@ -48,6 +51,10 @@ class Run:
     relative: bool = False
     """Whether tolerances are shares of units that are learnt at x0."""
     x_scale: Array = None
+    certified: bool = True
+    """Whether a certificate is asked for."""
+    knows: bool = False
+    """Whether the user knows some values."""
     y: Array = None
     """The point in the method's own variables."""
     asked: Certifier | None = None
@@ -82,7 +89,9 @@ class Run:
 
     def _result(self, name: str, show: Progress) -> Result:
         ending, certificate = self._with_final_point(self._iterate(name, show)), None
-        if not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
+        if not self.certified:
+            ending = Ending(Stop.UNCERTIFIED) if ending.stop in SILENT else ending
+        elif not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
@@ -122,11 +131,12 @@ class Run:
     def _iterate(self, name: str, show: Progress) -> Ending:
         self.trace.x0, self.y = self.x, self.problem.inside(self.x)
         try:
+            self._start()
             self._check_gradient()
             self._scale()
             f, y = self.problem.f, self.y
             method = self._configured(f, y)
-            if self.spent == 0.0:  # the driver certifies its last iterate, inside the budget
+            if self.spent == 0.0 and self.certified:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
             if f.samples is not None:
                 self.watch = Watch(self.f, self.x)
@@ -166,6 +176,19 @@ class Run:
         self.fun = iterate.in_units(self.problem.value).fun
         return self.limits.arrived(self.x, self.fun)
 
+    def _start(self) -> None:
+        """Start where f is lowest, of x0 and the points that the user knows; methods of papers start at x0.
+
+        Queries: 1, where the user knows some values, but not that at x0
+        """
+        if not (self.knows and self.certifier.gradients and self.geometry.plain):
+            return
+        value = self.f.value(self.x)
+        self.f.know(self.x[None, :], np.array([value]), given=False)
+        x, best = self.f.best
+        if best is not None and best < value:
+            self.x = x + 0.0
+
     def _check_gradient(self) -> None:
         """Hold the user's gradient against values around x0, where it is used.
 
@@ -191,6 +214,8 @@ class Run:
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
         if isinstance(method, Auto) and not f.domain.unbounded:
             method = replace(method, certifier=replace(self.certifier, x0=y))
+        if isinstance(method, Auto) and not self.certified:
+            method = replace(method, certified=False)
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
             self.spent = float(carrier.failure)

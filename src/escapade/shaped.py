@@ -107,6 +107,10 @@ def _shaped_argument(key: str, value: Any, structure: Structure) -> Any:
         return structure.flat(value, key)
     if key == "x_scale" and isinstance(value, Mapping):
         return structure.flat(value, key)
+    if key == "known" and isinstance(value, tuple | list) and len(value) == 2:
+        return np.array([structure.flat(x, key) for x in value[0]]), value[1]
+    if key == "known" and isinstance(value, Result):
+        return value.flattened()
     if key == "bounds" and isinstance(value, Bounds):
         return Bounds(_end(value.lb, structure), _end(value.ub, structure))
     return value

@@ -39,6 +39,7 @@ class Stop(Enum):
     NOT_STATIONARY = 10, "The method stopped where the gradient is not small."
     UNDECIDED = 11, "The method stopped, and neither a minimum nor a saddle could be shown there."
     NOISE_LIMITED = 16, "The method stopped where noise or roughness of the function hides what was asked for."
+    UNCERTIFIED = 17, "The method finished; no certificate was asked for, and nothing was shown of the point."
     UNBOUNDED = 12, "The function seems to be unbounded below: it kept falling along the steps taken."
     FINISHED = 13, "The method finished."
     CALLBACK_ERROR = 14, "The callback or the stopping rule failed; the best point is kept."

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
+import numpy as np
+
+from ._array import Array, Vector, like, to_numpy
 from .derivatives.noise import check_noise
 from .domain import Geometry
 from .errors import InvalidSetting
@@ -33,6 +37,12 @@ def require_memory(history_memory: float) -> float:
     return float(history_memory)
 
 
+def check_certificate_maxfev(most: float | None) -> None:
+    """Refuse what is no number of queries."""
+    if most is not None and not (isinstance(most, int) and not isinstance(most, bool) and most > 0):
+        raise InvalidSetting(f"certificate_maxfev={most!r} must be a positive int: leave it out for the usual cap")
+
+
 def check_prefer(prefer: str, method: Any) -> None:
     """What is preferred must be one of two, and only "auto" asks."""
     if prefer not in ("queries", "rounds"):
@@ -43,6 +53,33 @@ def check_prefer(prefer: str, method: Any) -> None:
 
 
 CONSTRAINED = "a problem with bounds, equalities or invariances"
+
+
+def known_pairs(known: Any, x: Array, samples: Any) -> tuple[Array, Vector]:
+    """Pairs already paid for, as rows and values: `known=(X, f)`, or those of a previous result."""
+    if samples is not None:
+        raise InvalidSetting("known= is for functions without samples: leave it out")
+    if hasattr(known, "history") and hasattr(known, "x_best"):
+        steps = [(step.x, step.fun) for step in known.history if step.fun is not None]
+        pairs = [*steps, (known.x, known.fun), (known.x_best, known.fun_best)]
+        pairs = [(to_numpy(point), f) for point, f in pairs if point is not None and f is not None and math.isfinite(f)]
+        known = np.array([point for point, _ in pairs]), np.array([f for _, f in pairs])
+    if not (isinstance(known, tuple | list) and len(known) == 2):
+        raise InvalidSetting(f"known={known!r:.60} must be (X, f), points as rows and values, or a previous result")
+    try:
+        X, f = (np.asarray(to_numpy(one), dtype=np.float64) for one in known)
+    except (TypeError, ValueError):
+        X = f = np.zeros(0)
+    d = x.shape[0]
+    if X.ndim != 2 or X.shape[1] != d or f.shape != (len(X),):
+        raise InvalidSetting(
+            f"known=(X, f): X must have a row of {d} for each point, and f a value for each row, but their shapes are "
+            f"{np.shape(known[0])} and {np.shape(known[1])}"
+        )
+    if not (np.isfinite(X).all() and np.isfinite(f).all()):
+        bad = int(np.flatnonzero(~(np.isfinite(X).all(axis=1) & np.isfinite(f)))[0])
+        raise InvalidSetting(f"known=(X, f): row {bad} or its value is not finite: leave it out")
+    return like(X, x), f
 
 
 def warn_unused(what: str) -> None:

@@ -100,6 +100,27 @@ def test_a_point_outside_is_refused():
         certify(rosen, [0.0, 2.0], bounds=[(0, 1)] * 2)
 
 
+def test_a_bound_that_is_all_but_reached_is_named():
+    def fun(x):
+        return float(x[0] + x[1] ** 2)
+
+    x = np.array([1e-9, 0.0])
+    c = certify(fun, x, bounds=[(0, 1), (-1, 1)], gtol=1e-4, rng=0)
+    assert c.verdict == "not stationary"
+    assert c.remedy.endswith("certify x with x[0] = 0")
+    assert certify(fun, [0.0, 0.0], bounds=[(0, 1), (-1, 1)], gtol=1e-4, rng=0).verdict == "minimum"
+
+
+def test_a_budget_that_ends_a_run_anywhere_leaves_its_best_point():
+    for maxfev in (1, 3, 8, 20, 40, 60, 80):
+        for tolerances in ({}, {"gtol": 1e-4}):
+            asked = {"bounds": [(-2, 0.5), (-2, 2)], "rng": 0, "maxfev": maxfev, **tolerances}
+            result = minimize(rosen, [-1.2, 1.0], **asked)
+            assert result.nfev <= maxfev
+            assert np.isfinite(result.fun)
+            assert result.fun == rosen(result.x)
+
+
 def test_roughness_on_the_way_from_a_bound_is_seen():
     def steps(x):
         return float(x[0] + x[1] ** 2 + 1e-3 * np.floor(300 * x[1]))

@@ -85,7 +85,7 @@ def test_float32_never_lies(easy):
     for run in range(60):
         rng = np.random.default_rng([7, run, easy])
         fun, x, H = certificates.family(rng, "float32", easy=easy)
-        c = escapade.certify(fun, x, curvtol=0.1, vectorized=True, rng=rng)
+        c = escapade.certify(fun, x, curvtol=0.1, certificate_maxfev=10**5, vectorized=True, rng=rng)
         outcomes.append(certificates.judge(c, H, 0.1))
     assert "FALSE" not in outcomes
     if easy:
@@ -104,7 +104,8 @@ def test_noise_never_makes_it_lie(level, given):
             return fun(X) + level * dirt.standard_normal(len(X))
 
         noise = level if given else "auto"
-        c = escapade.certify(noisy, x, gtol=1e-2, curvtol=0.1, noise=noise, vectorized=True, rng=rng)
+        settings = {"gtol": 1e-2, "curvtol": 0.1, "certificate_maxfev": 10**5}
+        c = escapade.certify(noisy, x, **settings, noise=noise, vectorized=True, rng=rng)
         outcomes.append(certificates.judge(c, H, 0.1))
     assert "FALSE" not in outcomes
     if level <= 1e-6:

@@ -279,7 +279,7 @@ ERRORS = {
     "no such method": ("minimize model.py:loss --x0 0,0 --method nothing", "--method nothing must be one of auto"),
     "no such finder": ("certify model.py:loss --x 0,0 --finder nothing", "--finder nothing must be"),
     "method for samples": ("minimize model.py:loss --x0 0,0 --method zo-sgd-ncf", "--samples N or --samples stream"),
-    "method for gradients": ("minimize model.py:loss --x0 0,0 --method neon2-gd", "the line cannot give one"),
+    "method for gradients": ("minimize model.py:loss --x0 0,0 --method neon2-gd", "pass it by --jac"),
     "rows for a point": ("minimize model.py:rows --x0 0,0", "IndexError"),
     "point for rows": ("certify model.py:three --vectorized --x 0,0,0", "leave out --vectorized"),
     "a vector for a value": ("certify model.py:same --x 0,0", "or pass --vectorized if it maps"),

@@ -5,6 +5,7 @@ import pytest
 import scipy.optimize
 
 import escapade
+from escapade.errors import InvalidSetting, JournalError
 from escapade.problems import LennardJones, Octopus
 
 
@@ -118,6 +119,146 @@ def test_roughness_that_gradients_do_not_see_is_seen_by_values():
     fun, jac, _ = quadratic(np.linspace(1, 3, 6), np.random.default_rng(6))
     c = escapade.certify(lambda x: round(fun(x), 3), np.full(6, 0.0), jac=jac, gtol=1e-8, curvtol=1e-4, rng=0)
     assert not c.holds
+
+
+def test_a_jump_of_the_hessian_is_seen():
+    """One coordinate curves up on one side of x and down on the other: differences from both sides see the mean."""
+    for d in (1, 3, 10, 40):
+        for below in (-0.1, 0.2):
+            curvature = np.linspace(1, 2, d)
+
+            def fun(x, curvature=curvature, below=below):
+                first = (1.0 if x[0] > 0 else below) * x[0] ** 2
+                return float(first + curvature[1:] @ x[1:] ** 2) / 2
+
+            def jac(x, curvature=curvature, below=below):
+                g = curvature * x
+                g[0] = (1.0 if x[0] > 0 else below) * x[0]
+                return g
+
+            for seed in range(3):
+                c = escapade.certify(fun, np.zeros(d), jac=jac, gtol=1e-4, curvtol=1e-2, rng=seed)
+                assert not c.holds or below > 0
+                assert c.curvature.lower <= below
+
+
+# Runs
+
+
+def rosen(x):
+    return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+
+def slope(x):
+    g = np.zeros_like(x)
+    g[:-1] += -400 * x[:-1] * (x[1:] - x[:-1] ** 2) - 2 * (1 - x[:-1])
+    g[1:] += 200 * (x[1:] - x[:-1] ** 2)
+    return g
+
+
+def paired(x):
+    return rosen(x), slope(x)
+
+
+X0 = np.tile([-1.2, 1.0], 5)
+BOX = Octopus(d=10)
+
+
+@pytest.mark.parametrize("given", [{}, {"gtol": 1e-5, "curvtol": 1e-3}])
+def test_a_run_takes_about_a_gradient_a_step(given):
+    for fun, jac, x0, escapes in ((rosen, slope, X0, 0), (BOX, BOX.gradient, np.zeros(10), 8)):
+        r = escapade.minimize(fun, x0, jac=jac, rng=0, **given)
+        assert r.success
+        assert r.njev == r.ngrad
+        assert r.njev <= 1.5 * r.nit + 60
+        assert r.n_escapes >= escapes
+        assert r.nfev <= 3 * r.nit + 170
+        assert np.linalg.norm(jac(r.x)) <= 1e-3
+
+
+def test_reported_gradients_are_those_that_were_asked():
+    calls = []
+    for fun, jac in ((rosen, lambda x: calls.append(0) or slope(x)), (lambda x: calls.append(0) or paired(x), True)):
+        calls.clear()
+        r = escapade.minimize(fun, X0, jac=jac, rng=0)
+        assert len(calls) == (r.njev if jac is not True else r.ncalls)
+        if jac is True:  # a value and its gradient are one call
+            assert len(calls) < r.nfev + r.njev - r.nit / 2
+
+
+def test_through_scipy_tol_is_absolute_and_gradients_are_used():
+    for fun, jac in ((rosen, slope), (paired, True)):
+        r = scipy.optimize.minimize(fun, X0, jac=jac, method=escapade.scipy_method, tol=1e-6, options={"rng": 0})
+        assert r.success
+        assert (r.certificate.gtol, r.certificate.curvtol) == (1e-6, 1e-3)
+        assert r.njev > 20
+        assert np.linalg.norm(slope(r.x)) <= 1e-6
+    r = scipy.optimize.minimize(
+        rosen, X0, jac=slope, hessp=lambda x, v: (slope(x + 1e-6 * v) - slope(x - 1e-6 * v)) / 2e-6,
+        method=escapade.scipy_method, options={"rng": 0},
+    )  # fmt: skip
+    assert r.success
+    assert r.nhev > 0
+    with pytest.warns(RuntimeWarning, match="hessp"):
+        scipy.optimize.minimize(rosen, X0, jac=slope, hess=np.diag, method=escapade.scipy_method, options={"rng": 0})
+
+
+def test_a_run_goes_on_from_its_journal(tmp_path):
+    whole = escapade.minimize(rosen, X0, jac=slope, rng=0)
+    calls = []
+
+    def counted(x):
+        calls.append(0)
+        return slope(x)
+
+    cut = escapade.minimize(rosen, X0, jac=counted, rng=0, maxfev=150, journal=tmp_path / "run.db")
+    asked = len(calls)
+    rest = escapade.minimize(rosen, X0, jac=counted, rng=0, journal=tmp_path / "run.db")
+    assert not cut.success
+    np.testing.assert_array_equal(rest.x, whole.x)
+    assert (rest.nfev, rest.njev, rest.certificate.verdict) == (whole.nfev, whole.njev, whole.certificate.verdict)
+    assert len(calls) == whole.njev > asked
+    with pytest.raises(JournalError, match="grad"):
+        escapade.minimize(rosen, X0, rng=0, journal=tmp_path / "run.db")
+
+
+def test_many_runs_and_told_values_take_gradients_too():
+    starts = [X0, -X0, X0 / 2]
+    for fun, jac in ((rosen, slope), (paired, True)):
+        together = escapade.multistart(fun, starts, jac=jac, rng=5)
+        alone = [
+            escapade.minimize(fun, x, jac=jac, rng=rng)
+            for x, rng in zip(starts, np.random.default_rng(5).spawn(3), strict=True)
+        ]
+        for a, b in zip(together.runs, alone, strict=True):
+            np.testing.assert_array_equal(a.x, b.x)
+            assert (a.njev, a.nfev) == (b.njev, b.nfev)
+    opt = escapade.ask_tell(X0, jac=slope, rng=0)
+    while not opt.done:
+        opt.tell([rosen(x) for x in opt.ask()])
+    np.testing.assert_array_equal(opt.result().x, escapade.minimize(rosen, X0, jac=slope, rng=0).x)
+    with pytest.raises(InvalidSetting, match="jac=True"):
+        escapade.ask_tell(X0, jac=True)
+
+
+def test_workers_change_nothing():
+    here = escapade.minimize(rosen, X0, jac=slope, rng=0)
+    away = escapade.minimize(rosen, X0, jac=slope, rng=0, workers=2)
+    both = escapade.minimize(paired, X0, jac=True, rng=0, workers=2)
+    for r in (away, both):
+        np.testing.assert_array_equal(here.x, r.x)
+        assert (here.nfev, here.njev) == (r.nfev, r.njev)
+
+
+def test_gradients_that_are_missing_here_and_there_are_taken_elsewhere():
+    rng = np.random.default_rng(0)
+
+    def jac(x):
+        return np.full(len(x), np.nan) if rng.random() < 0.05 and np.any(x != X0) else slope(x)
+
+    r = escapade.minimize(rosen, X0, jac=jac, rng=0)
+    assert r.success
+    assert np.linalg.norm(slope(r.x)) <= 1e-2
 
 
 def test_a_budget_ends_undecided():

@@ -6,7 +6,7 @@ import math
 import array_api_strict
 import numpy as np
 import pytest
-from scipy.optimize import curve_fit
+from scipy.optimize import Bounds, curve_fit
 from scipy.optimize import least_squares as scipy_least_squares
 
 import escapade
@@ -218,7 +218,7 @@ def test_sparse_jacobians():
     [
         ({"loss": "square"}, "'square'", "linear, soft_l1"),
         ({"f_scale": -1.0}, "-1.0", "positive"),
-        ({"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds", "substitute"),
+        ({"bounds": ([2, 0, 0], [1, 1, 1])}, "lower[0] = 2", "at most"),
         ({"maxfev": 3, "max_nfev": 4}, "max_nfev=4", "give one"),
         ({"jac": 3}, "jac=3", "callable"),
         ({"noise": -1.0}, "-1.0", "standard deviation"),
@@ -246,6 +246,45 @@ def test_any_unit():
     np.testing.assert_allclose(other.x / unit, first.x, rtol=1e-6)
     assert other.nfev == first.nfev
     assert other.certificate.verdict == first.certificate.verdict
+
+
+BOXES = [
+    (([0, 0, 0.35], [5, 5, 1]), [0, 0, -1]),
+    (([0, 0, 0], [5, 1, 1]), [0, 1, 0]),
+    (([0, 1.5, 0.31], [1.9, 3, 0.4]), [1, -1, 0]),
+    (([-9, -9, -9], [9, 9, 9]), [0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize(("box", "active"), BOXES)
+def test_bounds(box, active):
+    low, high = np.array(box)
+    asked = []
+
+    def within(p):
+        asked.append(p)
+        return decay(p)
+
+    found = least_squares(within, [1.0, 1.0, 0.5], bounds=box, rng=0)
+    asked = np.array(asked)
+    assert np.all(asked >= low)
+    assert np.all(asked <= high)
+    theirs = scipy_least_squares(decay, np.clip([1.0, 1.0, 0.5], low + 1e-3, high - 1e-3), bounds=box)
+    np.testing.assert_allclose(found.x, theirs.x, rtol=1e-4)
+    np.testing.assert_array_equal(found.active_mask, active)
+    assert found.certificate.verdict == "minimum"
+    assert found.optimality < 1e-4
+    certificate = certify(decay, found.x, residuals=True, bounds=Bounds(low, high), rng=0)
+    assert certificate.verdict == "minimum"
+
+
+def test_noise():
+    shaken = np.random.default_rng(1)
+    found = least_squares(lambda p: decay(p) + 1e-3 * shaken.standard_normal(30), START, noise=1e-3, rng=0)
+    np.testing.assert_allclose(found.x, [2.0, 1.3, 0.3], rtol=0.05)
+    assert found.nfev < 600
+    assert not found.success  # a gradient of 1e-6 cannot be seen through that noise
+    assert found.certificate.attainable is None or found.certificate.attainable[0] > found.certificate.gtol
 
 
 def test_callback_and_stopping():

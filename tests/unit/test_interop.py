@@ -44,7 +44,9 @@ def test_unknown_options_are_warned_about():
 
 
 def test_args_and_derivatives_are_passed_over():
-    result = solve(lambda x, a, b: a * float(PROBLEM(x)) + b, args=(2.0, 1.0), jac=lambda x, a, b: 0 / 0)
+    jac = {"jac": lambda x, a, b: a * PROBLEM.gradient(x)}
+    result = solve(lambda x, a, b: a * float(PROBLEM(x)) + b, args=(2.0, 1.0), **jac)
+    assert result.njev > 0
     assert result.fun == pytest.approx(2 * PROBLEM.minimum + 1, abs=1e-8)
 
 

@@ -43,8 +43,15 @@ def advised(certificate: Certificate) -> Certificate:
 def _remedy(certificate: Certificate) -> str:
     if certificate.reason in FIXED:
         return FIXED[certificate.reason]
+    go_on = "" if certificate.price is None else f"certificate_maxfev={certificate.price} lets the search go on"
     if certificate.attainable is None:
-        return "raise maxfev, curvtol or gtol, or lower the noise of f"
+        return go_on or "raise maxfev, curvtol or gtol, or lower the noise of f"
+    return "; or ".join(filter(None, [_shown(certificate), go_on]))
+
+
+def _shown(certificate: Certificate) -> str:
+    """What could be shown instead."""
+    assert certificate.attainable is not None
     noise = certificate.trusted.get("noise", Trusted(0.0, "rounding"))
     cause = CAUSES[noise.source].format(level=noise.value)
     unmet = _unmet(certificate)

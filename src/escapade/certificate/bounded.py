@@ -49,6 +49,7 @@ OUTWARD = (
 UNCONFIRMED = "f seems to curve down along a way into the box, but no lower value was seen there"
 INEXACT = "differences that stay in the box are too inexact"
 STRUCTURE = "f has structure of {amplitude:.2g} at a length of {length:.2g} on the way into the box"
+LOST = "f has no value on the way into the box"
 EVERYWHERE = "all variables are on bounds from which f rises"
 
 
@@ -123,7 +124,8 @@ def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) 
     try:
         box = _look(certifier, f, x, rng)
         if np.any(rules.falls_inward(box.slopes, box.gtol)):
-            return _written(certifier, box, rules.kkt_residual(NONE, box.slopes), Interval(0.0, math.inf), FALLS)
+            residual = replace(rules.kkt_residual(NONE, box.slopes), upper=math.inf)  # that of free ones is not known
+            return _written(certifier, box, residual, Interval(0.0, math.inf), FALLS)
         seen = box.strongly
         if len(seen) and (bad := _misfit(box, seen, box.slopes_of(box.strong).value * box.sets.side[seen], None, rng)):
             return _undecided(certifier, box, bad)
@@ -230,7 +232,14 @@ def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certifi
     around, which = box.around, np.sort(np.concatenate([box.sets.free, box.weakly]))
     seen = lines(around, which, certifier.curvtol)
     if not np.all(np.isfinite(seen.slope.value)):
-        return _undecided(certifier, box, "f has no value on the way into the box")
+        return _undecided(certifier, box, LOST)
+    certificate = _from_lines(certifier, box, seen, rng)
+    return replace(certificate, jac=box.gradient(which, seen.slope.value))
+
+
+def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Generator) -> Certificate:
+    """The certificate from slopes and curvatures along the variables, and what else it needs."""
+    around, which = box.around, seen.which
     sizes = np.abs(seen.curvature.value) + seen.curvature.error
     certifier = certifier.beside(typical_curvature(sizes), reach(around.y))
     free, weak = seen.of(box.sets.free), seen.of(box.weakly)
@@ -242,15 +251,14 @@ def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certifi
         return _written(certifier, box, residual, reduced, STEEP)
     H, third = hessian(around, seen, certifier.curvtol)
     if not math.isfinite(H.error):
-        return _written(certifier, box, residual, reduced, "f has no value on the way into the box")
+        return _written(certifier, box, residual, reduced, LOST)
     if not (np.any(seen.slope.value) or np.any(H.value) or len(box.strongly)):
         return _undecided(certifier, box, CONSTANT)
     if bad := _misfit(box, which, seen.slope.value, H, rng, error):
         return _written(certifier, box, residual, reduced, bad)
     finding = _finding(certifier, box, seen, H)
     certificate = _written(certifier, box, residual, reduced, finding, third)
-    lengths, jac = Lengths(float(np.min(np.abs(seen.steps))), FEASIBLE.reach), box.gradient(which, seen.slope.value)
-    certificate = replace(certificate, lengths=lengths, jac=jac)
+    certificate = replace(certificate, lengths=Lengths(float(np.min(np.abs(seen.steps))), FEASIBLE.reach))
     if certificate.verdict == "minimum":
         step = np.zeros(len(around.y))
         step[which] = -np.linalg.solve(H.value, seen.slope.value)

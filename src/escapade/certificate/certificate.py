@@ -100,6 +100,8 @@ class Certificate:
     """The amplitude of structure of f below `lengths`; 0 if none was seen."""
     attainable: tuple[float, float] | None = None
     """For an undecided verdict, the gtol and the curvtol that could be shown there."""
+    price: int | None = None
+    """For an undecided verdict that more queries may decide: the `certificate_maxfev` that allows them."""
     trusted: dict[str, Trusted] = field(default_factory=dict)
     """What values alone cannot show and the certificate is conditional on."""
     nfev: int = 0
@@ -108,6 +110,8 @@ class Certificate:
     njev: int = 0
     """Gradients of the user's own that it took, and products with the Hessian."""
     nhev: int = 0
+    nknown: int = 0
+    """Values that were not asked for, because they were known."""
     seed: int | None = None
     active: ActiveSets | None = None
     """Where there are bounds: the variables that are free, strongly and weakly active, and fixed, and the multipliers.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..curvature import (
     Finding,
     Minibatch,
     SampledFinder,
+    price,
 )
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
@@ -29,6 +31,7 @@ from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import SAMPLING
+from ..derivatives.steps import against_noise
 from ..derivatives.units import beside, lengths, reach
 from ..domain import Selection
 from ..errors import BudgetExhausted, InvalidSetting, MissingCapability, MissingValue, NonFiniteValue, UnboundedBelow
@@ -64,6 +67,8 @@ class Certifier:
     resolution: float | None = None
     """None: what the ladder of lengths finds. 0: f is believed at all lengths. Else no step is shorter."""
     finder: str | Finder | SampledFinder = "auto"
+    maxfev: float | None = None
+    """What the certificate may cost, the ladder of lengths apart; None: what its price allows."""
     gradients: bool = True
     """Whether the user's gradients are used, where there are any."""
 
@@ -235,9 +240,23 @@ class Certifier:
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened()
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
+        certificate = self._with_shorter_steps(certificate, local)
+        if known.newton is None and finding.hessian is not None:
+            known = replace(known, newton=partial(np.linalg.solve, -finding.hessian))
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
+
+    def _with_shorter_steps(self, certificate: Certificate, local: LocalModel) -> Certificate:
+        """The certificate with what can be shown at a looser curvtol: steps are shorter then, and the gradient is as
+        much less exact as noise is larger beside them."""
+        if certificate.attainable is None:
+            return certificate
+        gtol, curvtol = certificate.attainable
+        shorter = float(np.min(local.steps)) / against_noise(local.noise.level, curvtol)
+        error = max(shorter, 1.0) * local.gradient.error
+        shown = max(gtol, RULES.room * (norm2(local.gradient.value) + error))
+        return advised(replace(certificate, attainable=(shown, curvtol)))
 
     def _measure(
         self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None
@@ -278,23 +297,30 @@ class Certifier:
         if local.gradient_norm.lower > self.gtol:
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
+        allowance = finder.allowance(local)
         finding = finder.at(local, rng)
+        if finding.hessian is not None and not finding.one_sided:  # a second look would show the same
+            return finding
         if finding.certified and not by_gradients and rules.ask_for_positive(finding.curvature, self.curvtol):
-            lifted = finder.at(local, rng, shift=RULES.lifted * self.curvtol)
+            left = replace(finder, certificate_maxfev=allowance.most + price.rows(local.d) - allowance.spent)
+            lifted = left.at(local, rng, shift=RULES.lifted * self.curvtol)
             if lifted.certified:
                 return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
         return finding
 
     def _finder(self, failure: float, local: LocalModel) -> Finder:
         """The finder asked for, spending so much failure probability."""
+        most = price.cap(local.d) if self.maxfev is None else self.maxfev
         if isinstance(self.finder, Finder):
-            return replace(self.finder, delta=self.curvtol, failure=failure)
+            most = most if self.maxfev is not None else (self.finder.certificate_maxfev or most)
+            return replace(self.finder, delta=self.curvtol, failure=failure, certificate_maxfev=most)
         if isinstance(local, GradientModel):
             return ByGradients(delta=self.curvtol, failure=failure, wanted=self.wanted(local))
         kind = FINDERS[str(self.finder)]
         if kind is Cheapest:
-            return Cheapest(delta=self.curvtol, failure=failure, wanted=self.wanted(local))
-        return kind(delta=self.curvtol, failure=failure)
+            wanted = self.wanted(local)
+            return Cheapest(delta=self.curvtol, failure=failure, wanted=wanted, certificate_maxfev=most)
+        return kind(delta=self.curvtol, failure=failure, certificate_maxfev=most)
 
     def wanted(self, local: LocalModel) -> float:
         """The curvature with which "minimum" could be said without a Newton step."""
@@ -406,6 +432,7 @@ class Certifier:
             finder=finding.finder,
             reason=finding.reason,
             attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
+            price=finding.price or None,
             trusted=trusted,
             scaled=self.in_units or self.x_scale is not None,
         )

@@ -11,6 +11,8 @@ import numpy as np
 from .._array import Array, like, to_numpy
 from ..derivatives import invariance
 from ..derivatives.noise import is_number
+from ..derivatives.settings import FEASIBLE
+from ..derivatives.units import lengths
 from ..domain import Geometry, independent
 from ..errors import BudgetExhausted, MissingValue, UnboundedBelow
 from ..oracle import Oracle
@@ -56,7 +58,23 @@ def in_geometry(
         finding = rules.undecided("noise hides whether f is the same along the invariances", certificate.curvature)
         blank = replace(task, gtol=certificate.gtol, curvtol=certificate.curvtol)
         return blank.written(x, certificate.fun, certificate.gradient, finding, certificate.trusted, 0.0)
-    return certificate
+    return certificate if certificate.holds else _with_snap(certificate, x, geometry)
+
+
+def _with_snap(certificate: Certificate, x: Array, geometry: Geometry) -> Certificate:
+    """The same, naming the variables that all but are on a bound to which f falls: on it they would be active."""
+    y = to_numpy(x).astype(np.float64)
+    if certificate.jac is None or geometry.domain.unbounded:
+        return certificate
+    lower, upper = geometry.domain.sides(len(y))
+    g, near = np.nan_to_num(to_numpy(certificate.jac).astype(np.float64)), FEASIBLE.hint * lengths(y)
+    bound = np.where((y > lower) & (y - lower <= near) & (g > 0), lower, np.nan)
+    bound = np.where((y < upper) & (upper - y <= near) & (g < 0), upper, bound)
+    which = np.flatnonzero(np.isfinite(bound))
+    if len(which) == 0:
+        return certificate
+    moved = ", ".join(f"x[{i}] = {bound[i]:.10g}" for i in which[:3]) + (", ..." if len(which) > 3 else "")
+    return replace(certificate, remedy=f"f falls towards bounds that are all but reached: certify x with {moved}")
 
 
 def _nothing_left(geometry: Geometry, x: Array) -> bool:

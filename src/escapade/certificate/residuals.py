@@ -26,6 +26,7 @@ from ..derivatives.preconditioner import MatrixPreconditioner
 from ..derivatives.residual_model import LocalResiduals, Pattern, measure_residuals, variable_lengths
 from ..derivatives.settings import LADDER, STEPS, UNITS
 from ..derivatives.units import reach, typical_curvature
+from ..domain import Geometry
 from ..errors import BudgetExhausted, MissingValue, NonFiniteValue, UnboundedBelow
 from ..interval import Interval
 from ..loss import Loss
@@ -34,11 +35,13 @@ from ..tolerances import Tolerances, Units, as_scale
 from . import rules
 from .certificate import Certificate, Trusted
 from .certifier import GRADIENT_ALONE, Certifier
+from .geometric import in_geometry
 from .scale import Lengths
 from .scaled import ScaledProblem
 from .settings import RULES
 
 RANDOM_FORMS = "random forms"
+EVERYWHERE = Geometry()
 
 FAR = STEPS.longest
 """How far from x, in lengths, a cost is asked for at most: its noise grows with the residuals."""
@@ -69,6 +72,7 @@ class ResidualCertifier:
     resolution: float | None = None
     pattern: Pattern | None = None
     x0: Array = None
+    geometry: Geometry = EVERYWHERE
     curvature: float | None = None
     """The least F of the units learnt before in this run."""
 
@@ -115,6 +119,15 @@ class ResidualCertifier:
         own = variable_lengths(point, None if self.x0 is None else to_numpy(self.x0).astype(np.float64))
         return (own, np.ones(len(own))) if self.relative else (np.ones(len(own)), own)
 
+    def _free(self, x: Array) -> bool:
+        """Whether no bound is within the lengths that residuals are looked at over."""
+        if self.geometry.plain:
+            return True
+        unit, lengths = self._metric(x)
+        down, up = self.geometry.domain.room(to_numpy(x).astype(np.float64))
+        far = bool(np.all(np.minimum(down, up) > STEPS.longest * unit * lengths))
+        return far and self.geometry.equalities is None and self.geometry.invariant is None
+
     def _measured(
         self, f: Oracle, x: Array, rng: np.random.Generator, r: Vector | None
     ) -> tuple[LocalResiduals, Vector]:
@@ -134,7 +147,9 @@ class ResidualCertifier:
     def _tolerances(self, local: LocalResiduals) -> Tolerances:
         if not self.relative:
             return Tolerances.of(self.gtol, self.curvtol)
-        F = typical_curvature(np.abs(local.second))
+        F, (far, near) = typical_curvature(np.abs(local.second)), local.curvature_at_length()
+        if far > UNITS.less * abs(near):  # a degenerate minimum: what vanishes with its curvature is out of reach
+            F = F * far / abs(near) if F > 0 and near != 0 else far
         if self.curvature is not None and F > 0:
             F = min(F, self.curvature)
         y = to_numpy(local.x).astype(np.float64) / local.unit
@@ -145,6 +160,10 @@ class ResidualCertifier:
     def _certificate(
         self, f: Oracle, x: Array, rng: np.random.Generator, r: Vector | None
     ) -> tuple[Certificate, Fit | None]:
+        if not self._free(x):
+            noise: Any = "auto" if self.noise else None
+            task, geometry = self._values_alone(noise=noise), self.geometry
+            return in_geometry(task, f, x, geometry, rng, relative=self.relative), None
         if self.resolution is not None and self.resolution > 0:
             return self._from_values(f, x, rng, None, None), None
         local, lengths = self._measured(f, x, rng, r)

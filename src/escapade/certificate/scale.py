@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._array import Vector
+from ..derivatives.by_gradients import GradientModel
 from ..derivatives.jumps import across
 from ..derivatives.ladder import Kind, Ladder, climb
 from ..derivatives.measure import LocalModel
 from ..derivatives.noise import Noise
-from ..derivatives.settings import LADDER
+from ..derivatives.settings import LADDER, SLOPES
 from .settings import RULES
 
 KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
@@ -60,6 +61,8 @@ class Lengths:
 
 def steps_of(local: LocalModel) -> Lengths:
     """From the shortest step to the longest, along a diagonal."""
+    if isinstance(local, GradientModel):
+        return Lengths(local.step, SLOPES.far * local.step)
     return Lengths(float(np.min(local.steps)), float(np.max(local.steps)) * math.sqrt(local.d))
 
 

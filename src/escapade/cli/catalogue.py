@@ -44,7 +44,7 @@ CATALOGUE: dict[str, Entry] = {
     "zo-two-point": Entry(
         "since then: few directions, noise in every step (Ren, Tang & Li 2023)", PLAIN, "d / 2", "ZO-Two-Point"
     ),
-    "neon2-gd": Entry("first-order baseline (Allen-Zhu & Li 2018); not from the command line", "gradients", "none"),
+    "neon2-gd": Entry("first-order baseline (Allen-Zhu & Li 2018)", "gradients", "none"),
     "zo-scrn": Entry("cubic Newton (Balasubramanian & Ghadimi 2022), small d", "any", "204 d^2 + 2", "ZO-SCRN"),
     **{
         f"escaping-{solver.lower()}": Entry(f"SciPy's {solver}, made to leave saddles", PLAIN, "the solver's")

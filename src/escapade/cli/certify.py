@@ -8,7 +8,7 @@ import typer
 
 from ..certify import certify as library_certify
 from . import options
-from .loading import load
+from .loading import load, load_gradient
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
 from .running import bounds, point_or_start, scale
@@ -35,6 +35,7 @@ def certify(
     target: options.Target,
     x: X = None,
     vectorized: options.Vectorized = False,
+    jac: options.Jac = None,
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
@@ -79,6 +80,7 @@ def certify(
                 rho=rho,
                 finder=finder,
                 vectorized=vectorized,
+                jac=load_gradient(target, fun, jac),
                 samples=read_samples(samples),
                 maxfev=maxfev,
                 rng=seed,

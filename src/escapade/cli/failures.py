@@ -13,7 +13,7 @@ from ..errors import EscapadeError, EvaluationFailed
 OPTIONS = {"rng": "--seed"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        *("curvtol", "failure", "finder", "gtol", "journal", "maxfev", "maxiter", "maxtime", "method", "noise"),
+        *("curvtol", "failure", "finder", "gtol", "jac", "journal", "maxfev", "maxiter", "maxtime", "method", "noise"),
         *("on_error", "prefer", "retries", "rho", "samples", "tag", "timeout", "vectorized", "workers", "x_scale"),
     )
 }
@@ -23,7 +23,8 @@ WORDS = {
     "pass vectorized=False": "leave out --vectorized",
     "vectorized=True": "--vectorized",
     "samples=n": "--samples N",
-    "pass it as jac=": "the line cannot give one",
+    "pass it as jac=": "pass it by --jac",
+    "with vectorized=True pass jac as one, jac(x)": "beside --vectorized name one by --jac",
     "must be a method object or one of": "must be one of",
     ", or a callable": "",
     ", or a Finder": "",

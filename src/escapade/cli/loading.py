@@ -32,6 +32,19 @@ def load(target: str) -> Callable[..., Any]:
     return function
 
 
+def load_gradient(target: str, fun: Callable[..., Any], jac: str | None) -> Any:
+    """The gradient of a function: `true`, a function beside it by its name, or another one's target."""
+    if jac is None or jac == "true":
+        return jac == "true" or None
+    if ":" in jac:
+        return load(jac)
+    if not isinstance(fun, Problem):
+        return load(f"{target.rpartition(':')[0]}:{jac}")
+    if not callable(getattr(fun, jac, None)):
+        raise CommandError(f"--jac {jac}: {target} has no such function; its gradient is called gradient")
+    return getattr(fun, jac)
+
+
 def _problem(name: str) -> Problem:
     if name not in REGISTRY:
         raise CommandError(f"no problem is called {name!r}; choose from {', '.join(REGISTRY)}")

@@ -15,7 +15,7 @@ from ..problems import StochasticProblem
 from ..result import Result
 from . import options
 from .failures import CommandError
-from .loading import load
+from .loading import load, load_gradient
 from .output import check_files, clean_stdout, remark, show, working
 from .points import read_noise, read_samples
 from .running import at_one_point, bounds, point_or_start, scale
@@ -68,6 +68,7 @@ def minimize(
     x0: X0 = None,
     method: Method = "auto",
     vectorized: options.Vectorized = False,
+    jac: options.Jac = None,
     samples: options.Samples = None,
     noise: options.Noise = None,
     x_scale: options.XScale = None,
@@ -133,6 +134,7 @@ def minimize(
                     x_scale=scale(x_scale),
                     bounds=bounds(lower, upper, len(start)),
                     vectorized=vectorized,
+                    jac=load_gradient(target, fun, jac),
                     samples=drawn,
                     rng=seed,
                     callback=follow,

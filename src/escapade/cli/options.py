@@ -22,6 +22,15 @@ Vectorized = Annotated[
     bool,
     typer.Option("--vectorized", help="The function maps the rows of a matrix to values.", rich_help_panel=FUNCTION),
 ]
+Jac = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FUNCTION|FILE.py:FUNCTION|true",
+        help="Its gradient: a function of the same file or another; true if the function returns (value, gradient).",
+        show_default="from values",
+        rich_help_panel=FUNCTION,
+    ),
+]
 Samples = Annotated[
     str | None,
     typer.Option(

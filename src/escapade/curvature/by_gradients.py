@@ -8,7 +8,7 @@ eigenvalue, less the norm of the errors, decides without chance.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -197,6 +197,7 @@ class _Search:
             images.append(process.taken[-1].image)
             basis = np.concatenate([basis, q[None, :]])
         B = np.stack(images, axis=1) @ basis
+        skew = float(np.linalg.norm(B - B.T, 2)) / 2  # no Hessian is: so much of B is error, or no gradient
         B = (B + B.T) / 2
         values, vectors = np.linalg.eigh(B)
         v, length = self.products.direction(vectors[:, 0])
@@ -204,6 +205,7 @@ class _Search:
         if lowest <= -FINDER.candidate * finder.delta:
             return self._confirmed(v, f"lowest eigenvalue {lowest:.3g} of the Hessian by gradients")
         error, other = self._error_of_whole(B, vectors[:, 0])
+        error = max(error, skew)
         if other:
             return finder.undecided(SCALE)
         shift = self.products.shift + finder.delta
@@ -270,7 +272,7 @@ class _Search:
     def _seen(self, lower: float, v: Vector, reason: str) -> Finding:
         """The certificate, unless values along the softest direction contradict it.
 
-        Queries: 6 or a few more
+        Queries: 6 or a few more, and four gradients
         """
         finder, shift = self.finder, self.products.shift + self.finder.delta
         seen = finder.confirm(self.local, v, shift, "the softest direction of the gradients")
@@ -281,7 +283,7 @@ class _Search:
             return finder.undecided("the curvature of values along a direction contradicts the gradients")
         third = max(product.third for product in self.taken)
         found = finder.certified(Interval(lower, upper), reason, v)
-        return Finding(found.outcome, None, found.curvature, reason, finder.name, v, third)
+        return replace(found, third=third, hessian_jump=self.products.jump(v))
 
     def _confirmed(self, v: Vector, reason: str) -> Finding:
         """FOUND if values along v show the curvature, or gradients on two other steps where values cannot tell.

@@ -1,4 +1,4 @@
-"""The finder that takes the cheapest finder that can decide."""
+"""The finder that takes the cheapest way that can decide."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ import numpy as np
 from .._array import Matrix
 from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import Preconditioner
-from ..derivatives.products import HessianProducts, Product
+from ..derivatives.products import VALUES, HessianProducts, Product
+from . import price
+from .complement import Complement
 from .dense import Dense
 from .finding import Finder, Finding
-from .lanczos import Lanczos
+from .lanczos import Lanczos, LanczosOutcome
+from .obstacle import Obstacle
 from .overlap import MOST, PLAN, overlap
-from .settings import CHOICE
+from .price import Allowance
+from .settings import PRICE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cheapest(Finder):
-    """Dense where d is small or noise rules out products; Lanczos elsewhere, with dense to fall back on.
+    """All second differences where d is small or noise rules out products; elsewhere products, and the second
+    differences of their complement where these do not decide.
 
-    With a preconditioner from a model of the Hessian, two or three products may decide: Lanczos first, whatever d is.
+    With a preconditioner from a model of the Hessian, two or three products may decide: these first, whatever d is.
 
-    Queries: those of the finders it takes
+    Queries: at most those of `price.cap`, unless `certificate_maxfev` says otherwise
     """
 
     preconditioner: Preconditioner | None = None
@@ -39,6 +44,11 @@ class Cheapest(Finder):
     def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         return self.search(local, rng, shift)[0]
 
+    def allowance(self, local: LocalModel) -> Allowance:
+        if self.certificate_maxfev is None:
+            return replace(self, certificate_maxfev=price.cap(local.d)).allowance(local)
+        return super().allowance(local)
+
     def search(
         self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0
     ) -> tuple[Finding, tuple[Product, ...]]:
@@ -47,25 +57,44 @@ class Cheapest(Finder):
         if free is not None:
             return free, ()
         own = {"delta": self.delta, "failure": self.failure, "depth": self.depth}
-        dense, modelled = Dense(**own), self.preconditioner is not None
-        if not modelled and (local.d <= CHOICE.small or (local.d <= CHOICE.large and not self._can_decide(local))):
-            return dense.at(local, rng, shift), ()
-        affordable = local.d <= CHOICE.large and local.f.remaining >= local.d * (local.d + 5)
-        alternative = CHOICE.dense_share * local.d + 4 if affordable else math.inf
+        dense, allowance, modelled = Dense(**own), self.allowance(local), self.preconditioner is not None
+        affordable = allowance.affords(price.second_differences(local.d))
+        few = local.d <= (PRICE.fewest if modelled else PRICE.small)
+        if affordable and (few or not (modelled or self._can_decide(local))):
+            return dense.search(local, rng, shift, allowance), ()
         lanczos = Lanczos(
             **own, preconditioner=self.preconditioner, lowest=self.lowest, soft=self.soft, wanted=self.wanted
         )
-        products = lanczos.begin(local, rng, shift)
-        outcome = products.run(alternative)
+        products = lanczos.begin(local, rng, shift, allowance)
+        outcome = products.run(completable=affordable)
         if outcome.decided or not affordable:
-            return outcome.finding, outcome.taken
-        last = dense.at(local, rng, shift)
+            return self._with_dense_price(outcome.finding, allowance, local.d), outcome.taken
+        known, contradicted = self._complement(local, outcome), outcome.contradicted
+        last = dense.search(local, rng, shift, allowance, known, contradicted=contradicted)
         if not (last.found or last.certified):
             more = products.run()
             if more.decided:
                 return more.finding, more.taken
             last = replace(last, reason=f"{last.reason}; besides, {more.finding.reason}")
         return last, outcome.taken
+
+    def _complement(self, local: LocalModel, outcome: LanczosOutcome) -> Complement | None:
+        """What completes the products of a search; None where they are wrong, or not of values."""
+        kind, known = outcome.kind, outcome.last
+        wrong = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > PRICE.inexact * self.delta
+        if kind is None or not known or wrong or outcome.contradicted or kind.source is not VALUES:
+            return None
+        return Complement(local, kind, known)
+
+    def _with_dense_price(self, finding: Finding, allowance: Allowance, d: int) -> Finding:
+        """An undecided finding at a price, which is that of all second differences if these cost less."""
+        if finding.price == 0:
+            return finding
+        all_of_them = math.ceil(PRICE.room * price.deciding(d) + allowance.spent)
+        if finding.price <= all_of_them:
+            return finding
+        reason = finding.reason.replace(str(finding.price), str(all_of_them))
+        return replace(finding, price=all_of_them, reason=reason)
 
     def _can_decide(self, local: LocalModel) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""

@@ -12,18 +12,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, like, to_numpy
+from .._array import Array, Matrix, Vector, like, to_numpy
 from ..derivatives.measure import LocalModel, measure
 from ..errors import BudgetExhausted
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import require_positive, require_probability
+from . import price
+from .price import Allowance
 
 CONSTANT = (
     "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
 )
 
 ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy"
+
+TOO_DEAR = "to go on would take the certificate to {price} queries, and more than is allowed"
 
 ANYWHERE = Interval(-math.inf, math.inf)
 
@@ -40,6 +44,16 @@ class Outcome(Enum):
     FOUND = "a direction of negative curvature was found and confirmed"
     CERTIFIED = "no curvature below the tolerance, with the stated confidence"
     UNDECIDED = "neither was shown"
+
+
+@dataclass(frozen=True)
+class Soft:
+    """A direction along which f curves little."""
+
+    direction: Vector
+    """A unit vector in y = x / unit."""
+    curvature: Interval
+    """Holds the curvature along it."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +75,14 @@ class Finding:
     """The largest third derivative that was seen."""
     hessian_jump: float = 0.0
     """The largest jump of the curvature at x that was seen along a direction."""
+    price: int = 0
+    """Where what is allowed ended the search: what a certificate may cost for it to go on; else 0."""
+    softest: tuple[Soft, ...] = ()
+    """The softest directions that were seen, the softest first."""
+    hessian: Matrix | None = None
+    """The Hessian in y = x / unit, where all second differences were taken."""
+    one_sided: bool = False
+    """Whether these were taken on one side: more would show more."""
 
     @property
     def found(self) -> bool:
@@ -81,7 +103,7 @@ class Evidence:
     local: LocalModel | None = None
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
-    """From the gradient there to a step that should lead to the minimiser nearby."""
+    """From the gradient g there to the step -H^-1 g, which should lead to the minimiser nearby."""
     certificate: Any = None
     """A certificate that was made of it already."""
 
@@ -104,6 +126,9 @@ class Finder(ABC):
     """The scale of the variables; curvature is then that in x / x_scale."""
     depth: float = 0.5
     """A direction is FOUND once its curvature is shown to be at most -depth * delta."""
+    certificate_maxfev: float | None = None
+    """What a certificate may cost, with the local model at its price and the ladder of lengths apart. None: what its
+    price allows for "auto", and no bound for others; the paper's finders know none."""
 
     name: ClassVar[str]
     uses_gradients: ClassVar[bool] = False
@@ -136,6 +161,11 @@ class Finder(ABC):
     @abstractmethod
     def at(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> Finding:
         """The same where f is measured already, for the Hessian less `shift` times the identity."""
+
+    def allowance(self, local: LocalModel) -> Allowance:
+        """What it may spend from now on."""
+        most = math.inf if self.certificate_maxfev is None else self.certificate_maxfev
+        return Allowance.of(local.f, most - price.rows(local.d))
 
     # Answers
 
@@ -182,6 +212,12 @@ class Finder(ABC):
     def certified(self, curvature: Interval, reason: str, lowest: Vector | None = None) -> Finding:
         """The answer: at least -delta."""
         return Finding(Outcome.CERTIFIED, None, curvature, reason, self.name, lowest)
+
+    def too_dear(self, finding: Finding, allowance: Allowance, queries: float, d: int) -> Finding:
+        """An undecided finding, with the price of going on."""
+        total = allowance.total(queries, d)
+        reason = f"{finding.reason}; {TOO_DEAR.format(price=total)}"
+        return replace(finding, reason=reason, price=total)
 
     def undecided(self, reason: str, curvature: Interval = ANYWHERE, lowest: Vector | None = None) -> Finding:
         """The honest answer."""

@@ -21,11 +21,13 @@ from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preco
 from ..derivatives.products import KIND, HessianProducts, Product
 from ..derivatives.settings import NOISE, STEPS
 from ..interval import Interval
+from . import price
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import Thresholds, random_starts
+from .price import Allowance
 from .process import LanczosProcess
-from .settings import FINDER, LANCZOS
+from .settings import FINDER, LANCZOS, PRICE
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class LanczosOutcome:
     """The largest error of products that was measured; infinite if they were contradicted before."""
     taken: tuple[Product, ...] = ()
     """All products, to update a model with."""
+    kind: HessianProducts | None = None
+    """Of the last attempt on the usual steps."""
+    last: tuple[Product, ...] = ()
+    """Its products."""
 
     @property
     def decided(self) -> bool:
@@ -81,13 +87,15 @@ class Lanczos(Finder):
 
     def search(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosOutcome:
         """Attempts with products of one kind after another, from the same starts."""
-        return self.begin(local, rng, shift).run()
+        return self.begin(local, rng, shift, self.allowance(local)).run()
 
-    def begin(self, local: LocalModel, rng: np.random.Generator, shift: float = 0.0) -> LanczosSearch:
+    def begin(
+        self, local: LocalModel, rng: np.random.Generator, shift: float, allowance: Allowance
+    ) -> LanczosSearch:
         """A search that can be left and taken up again: its starts are drawn once."""
         products, limits = self._plan(local, shift)
         errors = _ErrorBudget(self.failure * (1 - LANCZOS.certificate_share), rng)
-        return LanczosSearch(self, products, limits, random_starts(rng, local.d), errors)
+        return LanczosSearch(self, products, limits, random_starts(rng, local.d), errors, allowance)
 
     def _plan(self, local: LocalModel, shift: float) -> tuple[HessianProducts, Thresholds]:
         """Forward products and two starts where the third derivatives leave room for that; else symmetric ones and one.
@@ -119,32 +127,57 @@ class LanczosSearch:
     limits: Thresholds
     starts: Matrix
     errors: _ErrorBudget
+    allowance: Allowance
     best: Finding | None = None
     taken: list[Product] = field(default_factory=list)
     tried: set[tuple[int, float]] = field(default_factory=set)
+    usual: LanczosOutcome | None = None
+    """The last attempt on the usual steps."""
 
-    def run(self, alternative: float = math.inf) -> LanczosOutcome:
-        """Attempts until one decides, none is left, or the next would cost more than an alternative: the queries over
-        d + 1 with which another finder would decide."""
-        outcome = LanczosOutcome(self.best or self.finder.undecided("no products are left to try"))
+    def run(self, *, completable: bool = False) -> LanczosOutcome:
+        """Attempts until one decides, none is left, or nothing is allowed; or, where second differences can complete
+        what products have shown, until these cost less."""
+        best = self.best or self.finder.undecided("no products are left to try")
+        outcome = LanczosOutcome(best) if self.usual is None else replace(self.usual, finding=best)
         while self.products is not None and len(self.tried) < FINDER.attempts:
-            self.tried.add((self.products.order, self.products.factor))
-            attempt = _Attempt(self.finder, self.products, self.starts, self.limits, self.errors, alternative)
+            kind, needed = self.products, max(len(outcome.last), 1)
+            d, sides = kind.local.d, min(kind.order, 2)
+            most = price.most_products(d) if self.finder.preconditioner is None else math.inf
+            limit = Limit(self.allowance, price.products(d, 1, kind.order), d, sides, completable, most)
+            if not self.allowance.allows(needed * limit.each):
+                finding = self.finder.too_dear(outcome.finding, self.allowance, needed * limit.each, d)
+                outcome = replace(outcome, finding=finding, obstacle=Obstacle.PRICE)
+                break
+            self.tried.add((kind.order, kind.factor))
+            attempt = _Attempt(self.finder, kind, self.starts, self.limits, self.errors, limit)
             outcome = attempt.run()
             self.taken += attempt.taken
+            outcome = replace(outcome, kind=kind, last=tuple(attempt.taken))
+            self.usual = outcome if kind.factor == 1.0 and attempt.taken else self.usual
             if outcome.decided:
                 break
             if self.best is None or outcome.finding.curvature.lower > self.best.curvature.lower:
                 self.best = outcome.finding
-            self.products = self._after(self.products, outcome.obstacle)
-            if self.products is None:
-                break
-            contradicted = outcome.contradicted and attempt.products.order > 1
-            dearer = self.products.order * attempt.products_needed > alternative
-            if alternative < math.inf and (contradicted or (dearer and outcome.obstacle is not Obstacle.NOISE)):
+            self.products = self._after(kind, outcome.obstacle)
+            if outcome.obstacle is Obstacle.PRICE or (completable and not self._goes_on(outcome, limit)):
                 break
         finding = outcome.finding if outcome.decided or self.best is None else self.best
+        if outcome.obstacle is Obstacle.PRICE:
+            finding = outcome.finding
+        if self.usual is not None and not outcome.contradicted:
+            outcome = replace(outcome, kind=self.usual.kind, last=self.usual.last)
         return replace(outcome, finding=finding, taken=tuple(self.taken))
+
+    def _goes_on(self, outcome: LanczosOutcome, limit: Limit) -> bool:
+        """Whether other products come before second differences complete these: where they cost less, and leave enough
+        for these; or where these products are so wrong that nothing would complete them."""
+        inexact = outcome.obstacle in (Obstacle.TRUNCATION, Obstacle.NOISE)
+        if self.products is None or not inexact or limit.d <= PRICE.small:
+            return False
+        known = len(outcome.last)
+        others, instead = price.products(limit.d, known + 1, self.products.order), limit.instead(known)
+        hopeless = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > self.finder.delta
+        return others <= instead and (hopeless or limit.allowance.allows(others + instead))
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
         """Products that may pass where these failed; None if they were tried, or step too far."""
@@ -164,6 +197,36 @@ def diagonal_preconditioner(diagonal: Vector, delta: float) -> Preconditioner:
     if float(np.max(sizes)) <= LANCZOS.scaled * float(np.min(sizes)):
         return IDENTITY
     return DiagonalPreconditioner(inverse_root(diagonal, delta, LANCZOS.flattest))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What the products of an attempt may cost."""
+
+    allowance: Allowance
+    each: int
+    """The queries of a product."""
+    d: int
+    order: int = 2
+    completable: bool = False
+    """Whether second differences of their complement can be afforded instead."""
+    most: float = math.inf
+    """After so many second differences come next, unless few are lacking."""
+
+    def instead(self, known: int) -> float:
+        """The queries with which second differences would complete so many products; infinite if they cannot."""
+        return price.complement(self.d, min(known, self.d), self.order) if self.completable else math.inf
+
+    def passed(self, known: int, lacking: float) -> bool:
+        """Whether second differences come next: where they cost less than the products lacking, or could not be
+        afforded after another; and after their share of products, unless few are lacking at a rate that is known."""
+        if not self.completable:
+            return False
+        ahead, instead = lacking * self.each, self.instead(known)
+        if ahead > instead or not self.allowance.allows(self.each + instead):
+            return True
+        near = 0 < ahead <= PRICE.near * instead and known < PRICE.furthest * self.d
+        return known >= self.most and not near
 
 
 def _odd_error(products: HessianProducts) -> float:
@@ -210,8 +273,8 @@ class _Attempt:
     starts: Matrix
     limits: Thresholds
     errors: _ErrorBudget
-    alternative: float = math.inf
-    """Queries over d + 1 with which another finder would decide."""
+    limit: Limit | None = None
+    """None: no product is too dear."""
     tried: list[_Start] = field(default_factory=list)
     error: float = math.inf
     """What is expected of the error of products, and then the largest that was measured."""
@@ -231,13 +294,6 @@ class _Attempt:
     def taken(self) -> list[Product]:
         """All products of this attempt."""
         return [product for start in self.tried for product in start.process.taken]
-
-    @property
-    def products_needed(self) -> float:
-        """The products that one start alone would take, at the rate of the first, and those that measure its error."""
-        first = self.tried[0].process
-        rate = -math.log(max(first.terms(0.0)[0], 1e-300)) / len(first.alpha)
-        return 3 - math.log(self.limits.of(1)) / rate if rate > 0 else math.inf
 
     @property
     def local(self) -> LocalModel:
@@ -262,9 +318,8 @@ class _Attempt:
             r = max(len(self.tried), fewest)
             if len(self.tried) == r:
                 return None
-            more = (r - len(self.tried)) * len(first.process.alpha) * self.products.order
-            if more > self.alternative and not self._noisy(first.process):  # noise hurts the others more
-                return self._failed(Obstacle.SLOW, "another finder costs less than further starts")
+            if self._starts_too_dear((r - len(self.tried)) * len(first.process.alpha)):
+                return self._failed(Obstacle.SLOW, "second differences cost less than further starts")
             stop = self._begin(limits.of(r)) or self._measure(self.tried[-1], limits.of(r))
         return stop
 
@@ -327,13 +382,14 @@ class _Attempt:
         """Run until the first term is out of the way; a Ritz value that shows a direction ends the attempt."""
         finder, process, extra = self.finder, start.process, LANCZOS.extra
         while not process.complete and self._lacking(process, threshold, extra):
+            stop = self._too_dear(process, threshold)
+            if stop is not None:
+                return stop
             extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
             process.advance()
             start.measured.clear()
             if process.overflowed:
                 return self._failed(Obstacle.TRUNCATION, "the products overflow")
-            if self._too_slow(process, threshold):
-                return self._failed(Obstacle.SLOW, "products converge slowly, and another finder costs less")
             v, curvature = self._lowest(process)
             if curvature <= -FINDER.candidate * finder.delta:
                 reason = f"Ritz value {curvature:.3g} after {counted(len(process.alpha), 'product')}"
@@ -343,12 +399,31 @@ class _Attempt:
                 return self._failed(Obstacle.TRUNCATION, finding.reason, finding.curvature)
         return None
 
-    def _too_slow(self, process: LanczosProcess, threshold: float) -> bool:
-        """Whether the products still lacking, at the rate of the last, cost more than another finder."""
-        if len(process.alpha) < LANCZOS.rate_known_after or process.ritz()[0][0] <= 0:
-            return False
-        lacking = math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
-        return self.products.order * lacking > self.alternative
+    def _too_dear(self, process: LanczosProcess, threshold: float) -> LanczosOutcome | None:
+        """What ends the attempt before another product: what is allowed, or second differences that cost less than the
+        products still lacking, at the rate of the last."""
+        limit, known, lacking = self.limit, len(self.taken), self._products_lacking(process, threshold)
+        if limit is None:
+            return None
+        if not limit.allowance.allows(limit.each):
+            finding = self.finder.undecided(f"{counted(known, 'product')} did not decide")
+            dear = self.finder.too_dear(finding, limit.allowance, max(lacking, 1.0) * limit.each, limit.d)
+            return LanczosOutcome(dear, Obstacle.PRICE, self.error if self.measured else math.inf)
+        if known > 0 and limit.passed(known, lacking):
+            return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
+        return None
+
+    def _starts_too_dear(self, products: int) -> bool:
+        """Whether further starts, of so many products, cost more than second differences."""
+        limit = self.limit
+        return limit is not None and products * limit.each > limit.instead(len(self.taken))
+
+    def _products_lacking(self, process: LanczosProcess, threshold: float) -> float:
+        """The products lacking at the rate of the last; 0 before it is known."""
+        after = min(LANCZOS.rate_known_after, price.most_products(len(process.q)))
+        if len(process.alpha) < after or process.ritz()[0][0] <= 0:
+            return 0.0
+        return math.log(max(process.terms(0.0)[0] / threshold, 1.0)) / max(process.contraction(), 1e-3)
 
     def _lacking(self, process: LanczosProcess, threshold: float, extra: int) -> bool:
         """Whether another product would help: towards a certificate, or towards the curvature that "minimum" needs."""

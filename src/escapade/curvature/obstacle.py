@@ -16,6 +16,7 @@ class Obstacle(Enum):
     TRUNCATION = "truncation"
     SCALE = "structure of f below the difference steps"
     SLOW = "slow products"
+    PRICE = "a price beyond what is allowed"
     ELL = "an ell that is too small"
 
 

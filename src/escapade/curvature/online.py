@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -142,7 +143,8 @@ class Minibatch(SampledFinder):
         below = self.delta - error
         # Deep enough on the batch to be below -delta/2 on the whole.
         depth = (self.delta / 2 + error) / below
-        inner = Cheapest(delta=below, failure=self.failure / 2, depth=depth, x_scale=self.x_scale, noise=self.noise)
+        own: Any = {"x_scale": self.x_scale, "noise": self.noise, "certificate_maxfev": math.inf}
+        inner = Cheapest(delta=below, failure=self.failure / 2, depth=depth, **own)
         near = inner.look(local.f.on(batch), local.x, rng)
         finding = inner.at(near, rng)
         name = f"{self.name} of {len(batch)}, {finding.finder}"

@@ -64,20 +64,65 @@ class DenseSettings:
     )
     forms: int = number(16, "directions", "second differences are compared with those of all pairs along these", HELD)
     nearby: float = number(3.0, "steps", "how far these go: little more truncation than pairs, less noise", HELD)
+    contradicted: int = number(3, "times", "so many more are looked at where products were contradicted",
+                               "one look misses a dent at the least length it sees in 1 of 12: 1 of 1,700")
     products: int = number(2, "products", "random vectors whose products are looked at on much shorter steps", HELD)
 
 
 @dataclass(frozen=True)
-class ChoiceSettings:
-    """Which finder is asked."""
+class SoftSettings:
+    """The softest directions, measured again."""
+
+    counts: tuple[int, ...] = number(
+        (1, 2, 3, 4, 6, 8, 12, 16, 24), "directions", "so many are tried, the fewest first", "3m(m + 1): 1,800 at most"
+    )
+    etas: tuple[float, ...] = number(
+        tuple(4.0**-k for k in range(10)), "1", "how the error between soft and other directions is divided",
+        "any is valid; the best is within a factor of two",
+    )
+    levels: tuple[float, ...] = number((1.0, 2.0, 4.0), "steps", "lengths on which they are seen", "one extrapolation, "
+                                       "and one to tell its error")
+    noise: float = number(0.1, "of curvtol", "noise on the shortest of these steps is at most this", HELD)
+    shortest: float = number(1 / 8, "of the steps", "they are no shorter", "truncation is a sixty-fourth of theirs")
+    room: float = number(0.25, "of curvtol", "their error is expected to be less", "noise 0.1 and as much truncation")
+
+
+@dataclass(frozen=True)
+class PriceSettings:
+    """What deciding may cost, and which way is taken."""
 
     small: int = number(
         24, "variables", "up to here all second differences cost no more than twenty products", "d/2 rows = 12 products"
     )
-    dense_share: float = number(
-        0.75, "d (d + 1)", "what all second differences cost, and four rows", "one side 1/2, both 1"
+    large: int = number(300, "variables", "beyond, no round of prefer='rounds' asks for all of them", "45,000 values")
+    products: float = number(
+        0.3, "d products", "after so many, the second differences of their complement are next",
+        "k products and their complement cost 1 + (k/d)^2 times all second differences: 1.09",
     )
-    large: int = number(300, "variables", "beyond, all second differences are no fall-back", "45,000 values")
+    near: float = number(
+        0.5, "of their price", "products go on a little where those lacking cost less than this",
+        "a forecast of so few is right within a factor of two",
+    )
+    furthest: float = number(0.4, "d products", "but not beyond so many", "(k/d)^2 = 0.16, within the cap")
+    inexact: float = number(
+        0.5, "of delta", "products are not completed if they were found more wrong than this",
+        "the errors of a few add up, and second differences have shorter steps",
+    )
+    fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
+    independent: float = number(
+        0.1, "of a unit vector", "directions of products that depend on one another more than this count as one less",
+        "their errors grow by its inverse; noise is an eighth as large along them as in second differences",
+    )
+    room: float = number(
+        1.2, "of the price", "a certificate may cost so much of rows and all second differences",
+        "one look too many costs 3d + 92",
+    )
+    room_of_run: float = number(
+        2.5, "of the price", "the same at the end of a run, or as much as the run has cost so far",
+        "symmetric differences and extrapolated ones: 1 + 1, and a fifth more",
+    )
+    most: float = number(400.0, "d + 1", "and no more than so many products on one side", "two hundred on both")
+    named: float = number(1.1, "factor", "a price that is named has room for looks that are repeated", "3d + 92")
 
 
 @dataclass(frozen=True)
@@ -160,7 +205,8 @@ FINDER = FinderSettings()
 FORMS = FormSettings()
 LANCZOS = LanczosSettings()
 DENSE = DenseSettings()
-CHOICE = ChoiceSettings()
+SOFT = SoftSettings()
+PRICE = PriceSettings()
 NEWTON = NewtonSettings()
 CHEBYSHEV = ChebyshevSettings()
 ONLINE = OnlineSettings()

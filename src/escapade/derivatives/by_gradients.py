@@ -71,6 +71,14 @@ class Slopes:
         """A bound on the norm of what noise makes of a product of this step."""
         return self.norm / (math.sqrt(2) * t)
 
+    def jump(self, near: Product, far: Product, t: float) -> float:
+        """By how much H v may be another on one side of x than on both together, from odd parts at t and a longer step:
+        they are proportional to the step where f is smooth, and do not fall with it where the Hessian jumps at x."""
+        s, r = t * near.shortness, SLOPES.far * t * far.shortness
+        odd = near.third * s
+        slope = (far.third * r - odd) / (r - s)
+        return max(odd - slope * s - 8 * self.norm / s, 0.0) / 2
+
     @property
     def norm(self) -> float:
         """A bound on the norm of the error of a gradient."""
@@ -157,6 +165,14 @@ class GradientProducts:
             return 4 * eps * size * max((norm2(one.hessian_image) for one in self.local.seen), default=0.0)
         return slopes.noise(shortness * self.local.step) * size
 
+    def jump(self, v: Vector) -> float:
+        """A jump of the Hessian at x along the unit vector v: see `Slopes.jump`.
+
+        Queries: none; four gradients
+        """
+        slopes, t = self._slopes, self.local.step
+        return slopes.jump(slopes.product(v, t), slopes.product(v, SLOPES.far * t), t)
+
     def error(self, q: Vector, image: Vector, delta: float) -> tuple[float, bool]:
         """A bound on the error of the product with q, beside noise, from longer steps and much shorter ones; and
         whether the shorter ones tell of another function.
@@ -206,17 +222,18 @@ def measure_by_gradients(
     check_noise(noise)
     unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
     f0 = look.value(x)
-    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise)
+    evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=noise, thrifty=True)
     error = evidence.noise(x, unit, f.precision, known=given(noise), trust_table=noise == "auto")
     steps = steps_.curvature_steps(x, unit, error.level, curvtol) / unit
     stencil = CoordinateStencil(f, x, unit, f0, steps)
     first = Slopes(stencil, f.gradient(x) * unit)
     slopes, typical = _with_noise(first, rng)
     sign = np.where(rng.random(stencil.d) < 0.5, -1.0, 1.0) / math.sqrt(stencil.d)
-    step, seen = _fitting_step(slopes, sign, typical + curvtol)
+    step, seen, jump = _fitting_step(slopes, sign, typical + curvtol)
     off, disagree = _against_values(slopes, seen[-1], error, curvtol)
     constant = not np.any(slopes.g) and not any(np.any(one.hessian_image) for one in seen)
-    report = ConsistencyReport(constant=constant, reason=DISAGREE if disagree else "")
+    jump *= math.sqrt(stencil.d)  # a random vector shows so much of the norm of a jump
+    report = ConsistencyReport(constant=constant, hessian_jump=jump, reason=DISAGREE if disagree else "")
     gradient = Estimate(slopes.g, slopes.norm + off)
     rule = GradientRule(curvtol, gtol)
     around = {"slopes": slopes, "step": step, "seen": tuple(seen)}
@@ -249,24 +266,25 @@ def _with_noise(slopes: Slopes, rng: np.random.Generator) -> tuple[Slopes, float
     return replace(slopes, level=level), norm2(rows[1] - rows[0]) / t
 
 
-def _fitting_step(slopes: Slopes, sign: Vector, size: float) -> tuple[float, list[Product]]:
-    """The step on which truncation and noise of products are alike, as far as one along a random sign vector shows.
+def _fitting_step(slopes: Slopes, sign: Vector, size: float) -> tuple[float, list[Product], float]:
+    """The step on which truncation and noise of products are alike, as far as one along a random sign vector shows;
+    that product; and the jump of the Hessian at x that it shows.
 
     Queries: none; 4 gradients, 8 where the first step does not fit
     """
     x, far = slopes.stencil.x, SLOPES.far
     least = STEPS.resolved * epsilon(x) * max(float(np.linalg.norm(to_numpy(x) / slopes.stencil.unit)), 1e-300)
     h = float(np.clip((slopes.norm / size) ** (1 / 3), least, STEPS.longest / far))
-    seen: list[Product] = []
+    seen, jump = list[Product](), 0.0
     for _ in range(SLOPES.fits):
         near, other = slopes.product(sign, h), slopes.product(sign, far * h)
-        seen = [near]
+        seen, jump = [near], slopes.jump(near, other, h)
         truncation = norm2(other.image - near.image) / (far**2 - 1)
         factor = (slopes.noise(h) / (truncation + 1e-300)) ** (1 / 3)
         if 1 / SLOPES.fitting < factor < SLOPES.fitting:
             break
         h = float(np.clip(h * np.clip(factor, 1 / STEPS.lost, STEPS.lost), least, STEPS.longest / far))
-    return h, seen
+    return h, seen, jump
 
 
 def _against_values(slopes: Slopes, product: Product, noise: Noise, curvtol: float) -> tuple[float, bool]:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._array import Matrix, Vector, norm2
 from ..errors import BudgetExhausted, NonFiniteValue
@@ -214,6 +213,11 @@ class DenseHessian:
     noise: float
     steps: Vector
 
+    @property
+    def unscaled(self) -> Matrix:
+        """H."""
+        return np.asarray(self.scaled / self.steps[:, None] / self.steps)
+
 
 def dense_hessian(stencil: CoordinateStencil, noise: Noise, order: int = 2, factor: float = 1.0) -> DenseHessian:
     """All second differences around a point.
@@ -231,10 +235,16 @@ def dense_hessian(stencil: CoordinateStencil, noise: Noise, order: int = 2, fact
     d = stencil.d
     if np.isnan(scaled).any():
         i, j = np.nonzero(np.triu(np.isnan(scaled)))
-        scaled[i, j] = scaled[j, i] = _some_second_differences(stencil, i, j, order, factor)
-    spread = d if noise.bounded else d + 4 * math.sqrt(d)
+        rows = np.diag(stencil.steps)
+        scaled[i, j] = scaled[j, i] = some_second_differences(stencil, rows[i], rows[j], order, factor)
+    return DenseHessian(scaled, noise_of_second_differences(noise, d, order) / factor**2, stencil.steps)
+
+
+def noise_of_second_differences(noise: Noise, m: int, order: int = 2) -> float:
+    """A bound on the norm of what noise does to all second differences of m directions."""
+    spread = m if noise.bounded else m + 4 * math.sqrt(m)
     norm = dict(zip((1, 2, 4), PRODUCTS.worst if noise.source == "roughness" else PRODUCTS.norm, strict=True))[order]
-    return DenseHessian(scaled, norm * spread * noise.level / factor**2, stencil.steps)
+    return float(norm * spread * noise.level)
 
 
 def _second_differences(stencil: CoordinateStencil, sides: int, factor: float) -> Matrix:
@@ -251,18 +261,17 @@ def _second_differences(stencil: CoordinateStencil, sides: int, factor: float) -
     return a / factor**2
 
 
-def _some_second_differences(
-    stencil: CoordinateStencil, i: NDArray[np.int64], j: NDArray[np.int64], order: int, factor: float
+def some_second_differences(
+    stencil: CoordinateStencil, one: Matrix, other: Matrix, order: int, factor: float
 ) -> Vector:
-    """These entries of diag(h) H diag(h), each from values of its own on other steps than those of the rows.
+    """The second differences between the displacements in the rows of two matrices, each from values of its own on
+    other steps than those of the rows.
 
     Queries: 3, 6 or 12 for an entry of order 1, 2 or 4, each time it is tried
     """
-    n, d = len(i), stencil.d
+    n, d = one.shape
     lengths = np.array([1.0, -1.0, 2.0, -2.0][:order])
-    one, other = np.zeros((2, n, d))
-    one[np.arange(n), i], other[np.arange(n), j] = stencil.steps[i], stencil.steps[j]
-    same = i == j  # then on both sides of x
+    same = np.all(one == other, axis=1)  # then on both sides of x
     corners = np.stack([np.where(same[:, None], -other, one + other), one, other], axis=1)
     first = STEPS.nearby * factor
     ends = (first * lengths[:, None, None, None] * corners).reshape(-1, d)

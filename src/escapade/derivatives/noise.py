@@ -191,9 +191,10 @@ class NoiseEvidence:
         *,
         noise: Noise | float | str | None,
         resolution: float = 0.0,
+        thrifty: bool = False,
     ) -> NoiseEvidence:
         """Ask for them, unless the noise is given as a number, or as what a ladder of lengths showed; no closer
-        together than a resolution.
+        together than a resolution. `thrifty`: where the table shows little more than rounding, that is bounded by it.
 
         Queries: 0 if the noise is given; else 9, and 9 or 18 more where the table shows more than rounding
         """
@@ -203,6 +204,9 @@ class NoiseEvidence:
         first = cls(table(f, x, unit, f0, rng, part), np.zeros(0))
         if noise == "auto" or part > 1.0 or not first._more_than_rounding(x, unit, f.precision):
             return first
+        floor = rounding(x, float(np.max(np.abs(first.table))), f.precision)
+        if thrifty and NOISE.safety * (table_estimate(first.table) or 0.0) <= NOISE.significant * floor:
+            return cls(first.table, first.table)
         found = first
         for part in NOISE.close:
             found = cls(first.table, table(f, x, unit, f0, rng, part), part)

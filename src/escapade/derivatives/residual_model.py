@@ -136,6 +136,12 @@ class LocalResiduals:
         own = level * size * (math.sqrt(m) if self.residual_noise.bounded else 1.0) + level**2 * math.sqrt(m)
         return replace(self.residual_noise, level=max(own, epsilon(self.x) * self.f0), unit=0.0)
 
+    def curvature_at_length(self) -> tuple[float, float]:
+        """The curvature along the line at its longest length, and that at its shortest."""
+        costs = self.loss.cost(self.line.plus[[0, -1]]) + self.loss.cost(self.line.minus[[0, -1]]) - 2 * self.f0
+        far, near = costs / (self.line.t[[0, -1]] * norm2(self.line.u)) ** 2
+        return float(far), float(near)
+
     def residuals(self, displacements: Matrix, purpose: str) -> Matrix:
         """r at x plus each of these rows.
 

@@ -143,6 +143,8 @@ class FeasibleSettings:
     clear: float = number(30.0, "floors", "what is missed is structure of f only above this", STUDY)
     faces: int = number(8, "variables", "that many weakly active variables have their faces enumerated, 2^8 of them",
                         LIMIT)
+    hint: float = number(1e-6, "of the variable", "a certificate names a bound so near that would decide",
+                         "a solver's own tolerance, mostly")
     snap: float = number(1e-9, "unit", "a variable so near to a bound is moved onto it, if f does not rise",
                          "the study of bounded problems, whose solver ended there")
 
@@ -377,7 +379,8 @@ class GradientCheckSettings:
         0.01, "lengths", "the gradient is checked so far from x, where it is not small even if x is stationary",
         "a wrong factor cannot be seen where the gradient is 0",
     )
-    first: float = number(0.1, "lengths", "the longest step of the differences", "the ladder's longest length")
+    first: float = number(0.02, "lengths", "the longest step of the differences",
+                          "benchmarks/gradients.py clusters: two values fewer than from 0.1")
     ratio: float = number(8.0, "factor", "each step is so much shorter than the last; float32 is so much less exact",
                           "h^2 falls by 64, the exact part of 8 steps spans 6 orders")
     levels: int = number(8, "steps", "at most", "8^-7 of the first: 5e-8 of a length")

@@ -125,6 +125,10 @@ class CoordinateStencil:
             self._pairs.update(zip(missing, values.reshape(len(missing), -1), strict=True))
         return [self._pairs[k] for k in factors]
 
+    def price_of_pairs(self, *factors: float) -> int:
+        """The queries that `pairs` would take."""
+        return sum(k not in self._pairs for k in factors) * self.d * (self.d - 1) // 2
+
     @property
     def known(self) -> Vector:
         """All values of the rows taken so far, none of them missing in a complete stencil."""

@@ -35,6 +35,8 @@ class Goal:
     curvature: float | None = None
     """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
+    certificate_maxfev: float | None = None
+    """What a certificate may cost; None: what its price allows."""
 
     def asked(self, tolerances: Tolerances, noise: float | str | None) -> Goal:
         """The same with what is asked for in the units of the run."""

@@ -162,7 +162,9 @@ def scipy_escaping(
     c = deterministic(f, x, rng, goal)
     return Escaping(
         descent=SciPyDescent(solver=solver, options=SCIPY_OPTIONS.get(solver, {})),
-        finder=Cheapest(delta=goal.curvtol, failure=goal.failure, noise=goal.noise),
+        finder=Cheapest(
+            delta=goal.curvtol, failure=goal.failure, noise=goal.noise, certificate_maxfev=goal.certificate_maxfev
+        ),
         epsilon=goal.gtol,
         delta=goal.curvtol,
         mu=c.mu,

@@ -25,6 +25,8 @@ class Ledger:
     observations: int = 0
     gradients: int = 0
     products: int = 0
+    known: int = 0
+    """Values that were not asked for, because the user knew them."""
 
     def count(self, purpose: str, queries: int) -> None:
         """Book queries."""

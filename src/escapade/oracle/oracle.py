@@ -300,6 +300,33 @@ class Oracle:
     def __call__(self, stencil: Stencil) -> NDArray[np.float64]:
         """The values at the points of a stencil, or the residuals as rows: one round, `stencil.size` queries (times the
         batch)."""
+        if self.vectors or not self._engine.store.known or self.samples is not None:
+            return self._asked(stencil)
+        values, given = self._recalled(stencil)
+        self.ledger.known += given
+        unknown = np.flatnonzero(np.isnan(values))
+        if len(unknown):
+            try:
+                values[unknown] = self._asked(stencil if len(unknown) == len(values) else stencil.chosen(unknown))
+            except MissingValue as lost:
+                values[unknown] = lost.values
+                raise self._with_best(MissingValue(str(lost), lost.x, values)) from lost
+        return values
+
+    def know(self, rows: Array, values: NDArray[np.float64], *, given: bool = True) -> None:
+        """Values already paid for at the rows of a matrix: where these very points come up they are not asked for."""
+        self._engine.store.know(self._placed(rows), values * self.value_unit, given=given)
+
+    def _recalled(self, stencil: Stencil) -> tuple[NDArray[np.float64], int]:
+        """The values known at the points of a stencil, NaN at the others; and how many of them the user gave."""
+        rows = max(1, BLOCK_BYTES // (8 * stencil.d))
+        spans = [(k, min(k + rows, stencil.size)) for k in range(0, stencil.size, rows)]
+        found = [self._engine.store.recall(self._placed(stencil.rows(*span))) for span in spans]
+        values = np.concatenate([np.empty(0), *(values for values, _ in found)]) / self.value_unit
+        return values, sum(given for _, given in found)
+
+    def _asked(self, stencil: Stencil) -> NDArray[np.float64]:
+        """The values at the points of a stencil, every one of them asked for."""
         engine, ledger = self._engine, self._engine.ledger
         weight = self._weight()
         queries = stencil.size * weight
@@ -465,8 +492,7 @@ class Oracle:
     def _evaluate_inside(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The same for points that may lie outside the domain: those are missing, and are not asked for."""
         domain, rows = self._engine.domain, max(1, BLOCK_BYTES // (8 * stencil.d))
-        values: NDArray[np.float64] = np.full(stencil.size, np.nan)
-        why = ""
+        values, why = self._engine.kind.missing(stencil.size), ""
         for start in range(0, stencil.size, rows):
             stop = min(start + rows, stencil.size)
             block = domain.snapped(stencil.rows(start, stop))
@@ -474,7 +500,10 @@ class Oracle:
             if len(inside) < stop - start:
                 block, why = namespace(block).take(block, to_device(inside, block), axis=0), why or OUTSIDE
             if len(inside):
-                values[start + inside], lost = self._evaluate_all(points(block), keep_best=keep_best)
+                seen, lost = self._evaluate_all(points(block), keep_best=keep_best)
+                if seen.shape[1:] != values.shape[1:]:  # the length of residuals is known only now
+                    values = self._engine.kind.missing(stencil.size)
+                values[start + inside] = seen
                 why = why or lost
         return values, why
 

@@ -21,6 +21,10 @@ class Store:
     memory: int = 0
     best_x: Array = None
     best_fun: float = np.inf
+    known: dict[bytes, tuple[float, bool]] = field(default_factory=dict, repr=False)
+    """Values that need not be asked for, by the bytes of their points; and whether the user gave them."""
+    _firsts: set[float] = field(default_factory=set, repr=False)
+    """The first coordinates of their points."""
     best_residuals: NDArray[np.float64] | None = None
     """There, where values are costs of residuals."""
     _blocks: deque[Pairs] = field(default_factory=deque, repr=False)
@@ -54,6 +58,24 @@ class Store:
         while self._size > self.memory and len(self._blocks) > 1:
             rows, values = self._blocks.popleft()
             self._size -= rows.nbytes + values.nbytes
+
+    def know(self, rows: Array, values: NDArray[np.float64], *, given: bool) -> None:
+        """These values of the rows of a matrix need not be asked for."""
+        host = to_numpy(rows) + 0.0  # -0 is 0
+        for k, value in enumerate(values.tolist()):
+            self.known[host[k].tobytes()] = (value, given)
+            self._firsts.add(float(host[k, 0]))
+            if value < self.best_fun and given:
+                self.best_fun, self.best_x = value, rows[k, :] + 0.0
+
+    def recall(self, rows: Array) -> tuple[NDArray[np.float64], int]:
+        """The values known of these rows, NaN of the others; and how many of them the user gave."""
+        host, given = to_numpy(rows), 0
+        values = np.full(len(host), np.nan)
+        for k in np.flatnonzero(np.isin(host[:, 0], np.fromiter(self._firsts, dtype=np.float64))):
+            value, own = self.known.get((host[k] + 0.0).tobytes(), (np.nan, False))
+            values[k], given = value, given + own
+        return values, given
 
     def pairs(self) -> Pairs:
         """The points kept, as rows, and their values; the oldest first."""

@@ -247,10 +247,10 @@ def test_nothing_is_taken_again_where_nothing_is_missing(d):
 
 @pytest.mark.parametrize(("order", "place"), [(1, 0), (2, 1), (4, 2)])
 def test_some_second_differences(order, place):
-    local, some = look(4), estimates._some_second_differences
-    i, j = np.array([0, 1]), np.array([1, 1])
-    taken = cost(local.f, lambda: some(local.stencil, i, j, order, 1.0))
-    assert taken == len(i) * promised(some, place)
+    local, some = look(4), estimates.some_second_differences
+    rows = np.diag(local.steps)
+    taken = cost(local.f, lambda: some(local.stencil, rows[[0, 1]], rows[[1, 1]], order, 1.0))
+    assert taken == 2 * promised(some, place)
 
 
 @pytest.mark.parametrize("d", DIMENSIONS)
@@ -691,6 +691,7 @@ def test_what_gradients_cost(d):
     assert gradients(lambda: slopes.product(v, 1e-4)) == (0, 2)
     assert gradients(lambda: products(v)) == gradients(lambda: products.on(v, 2.0)) == (0, 2)
     assert gradients(lambda: replace(products, own=True)(v)) == (0, 0)
+    assert gradients(lambda: products.jump(v)) == (0, 4)
     assert gradients(lambda: products.error(v, products(v).image, 0.1)) == (0, 6)
     assert gradients(lambda: local.third_derivative_along(v)) == (0, 2)
     assert gradients(lambda: local.gradient_at(v)) == (0, 1)
@@ -717,6 +718,7 @@ GRADIENTS = {
     GradientProducts.__call__,
     GradientProducts.on,
     GradientProducts.error,
+    GradientProducts.jump,
     units._Surroundings._by_gradients,
 }
 """Functions that ask for gradients."""
@@ -764,7 +766,7 @@ TESTED = {
     CoordinateStencil.take_rows,
     CoordinateStencil.complete,
     CoordinateStencil.retaken,
-    estimates._some_second_differences,
+    estimates.some_second_differences,
     CoordinateStencil.pairs,
     CoordinateStencil.with_cut_steps,
     CoordinateStencil.values,

@@ -95,7 +95,8 @@ def test_blunt_products_are_extrapolated():
     """Fourth derivatives grow with the square of the index. Without the model, which is right, the certificate takes
     350 rows and more."""
     d = 100
-    result = escapade.minimize(trigonometric, np.full(d, 1 / d), gtol=1e-4, vectorized=True, rng=0)
+    settings = {"gtol": 1e-4, "certificate_maxfev": 10**5, "vectorized": True}
+    result = escapade.minimize(trigonometric, np.full(d, 1 / d), **settings, rng=0)
     assert result.success
     assert "extrapolated" in result.certificate.reason
     assert result.nfev_by_purpose["curvature"] + result.nfev_by_purpose["check"] <= 130 * (d + 1)

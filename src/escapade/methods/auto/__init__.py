@@ -26,5 +26,6 @@ def auto(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> tuple[Met
         failure=goal.failure,
         noise=goal.noise,
         prefer=goal.prefer,
+        certificate_maxfev=goal.certificate_maxfev,
     )
     return method, {}

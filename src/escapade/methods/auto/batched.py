@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._array import Vector, to_numpy
 from ...curvature import Evidence
-from ...curvature.settings import CHOICE
+from ...curvature.settings import PRICE
 from ...derivatives.settings import STEPS
 from ...errors import MissingValue, NonFiniteValue
 from ...oracle import Stencil, central, pairs, point, points
@@ -53,6 +53,8 @@ class BatchedNewton:
             low, v = model.lowest()
             if stuck or self._arrived(p, low):
                 yield Iterate(self.differences.array(p.y), fun=p.f, arrived=True)
+                if not self.certificates.wanted:
+                    return Ending(Stop.UNCERTIFIED)
                 local = self.certificates.measure(p)
                 finding, products = self.certificates.search(local, model, 0.0, trusted=True)
                 model = update_with_products(model, products)
@@ -138,7 +140,7 @@ class BatchedNewton:
         x, h = differences.array(p.y), differences.second_steps(p)
         stencil = point(x) + central(x, differences.array(h))
         price = more + stencil.size + d * (d - 1) // 2
-        dense = d <= CHOICE.large and price <= differences.f.remaining
+        dense = d <= PRICE.large and price <= differences.f.remaining
         if dense:
             stencil = stencil + pairs(x, differences.array(h), 1.0)
 

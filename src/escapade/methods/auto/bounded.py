@@ -8,6 +8,7 @@ asks for the certificate; ESCAPE follows the feasible direction of a saddle.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -28,7 +29,7 @@ from .dense import DenseMatrix
 from .descent import Descent
 from .line_search import search
 from .model import Model
-from .point import Point
+from .point import GradientKind, Point
 from .settings import BOX, METHOD, TRUST_REGION
 from .trust_region import Step
 
@@ -170,18 +171,37 @@ class BoxRun:
         self.attempts += 1
         certifier = replace(self.certifier, failure=budget.of_certificate(self.certifier.failure, self.attempts))
         certificate = certifier(self.differences.f, self.differences.array(p.y), self.rng)
+        if not math.isfinite(certificate.fun):  # the budget ended before the value
+            certificate = replace(certificate, fun=p.f)
         if certificate.verdict == "saddle" and self.escapes < BOX.escapes:
             return State(Phase.ESCAPE, p, certificate, moved=moved)
-        again = certificate.verdict == "not stationary" and self.attempts <= METHOD.restarts
-        if again and not self.differences.f.remaining < 4 * self.differences.d:
-            return replace(self.select_again(p), moved=moved)
+        if self._too_early(certificate):
+            return replace(self.resume(p, certificate), moved=moved)
         stop = Stop.CERTIFIED if certificate.holds else Stop.UNDECIDED
         return State(Phase.CERTIFY, p, ending=Ending(stop, Evidence(certificate=certificate)), moved=moved)
 
-    def select_again(self, p: BoxPoint) -> State:
-        """Go on from a point where a certificate was asked for too early."""
+    def _too_early(self, certificate: Certificate) -> bool:
+        """Whether the residual that was measured, more than its error, is above the tolerance. A few times at most."""
+        low, high = certificate.gradient.lower, certificate.gradient.upper
+        size, error = (low + high) / 2, (high - low) / 2
+        large = low > certificate.gtol or (high > certificate.gtol and size > 2 * error)
+        return large and math.isfinite(high) and self.attempts <= METHOD.restarts and certificate.jac is not None
+
+    def resume(self, p: BoxPoint, certificate: Certificate) -> State:
+        """Go on from a point where a certificate was asked for too early, with the slopes and the tolerances that were
+        found there."""
+        differences = self.differences
+        differences.tolerances = replace(
+            differences.tolerances, gtol=certificate.gtol, curvtol=certificate.curvtol
+        )
         self.descent.region.at_least(TRUST_REGION.after_failure)
-        return State(Phase.DESCEND, self._modelled(p))
+        g = to_numpy(certificate.jac).astype(np.float64)
+        if np.any(np.isnan(g[p.movable])):  # it was decided before all slopes were known
+            return State(Phase.MEASURE, replace(p, predicted=p.movable))
+        h = differences.central_steps(p)
+        nothing = np.zeros(differences.d, dtype=np.bool_)
+        q = replace(p, g=np.nan_to_num(g), h=h, kind=GradientKind.FORWARD, predicted=nothing)
+        return State(Phase.DESCEND, q)
 
     def escape(self, state: State) -> State:
         """Go along the direction of a saddle."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,20 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2
 from ...certificate import rules
-from ...curvature import Cheapest, Finding
+from ...curvature import ByGradients, Cheapest, Finding, price
 from ...curvature.finding import nothing_known
 from ...curvature.lanczos import diagonal_preconditioner
 from ...curvature.settings import LANCZOS
+from ...derivatives.by_gradients import GradientModel, measure_by_gradients
 from ...derivatives.measure import LocalModel, measure
-from ...derivatives.preconditioner import MatrixPreconditioner, Preconditioner
+from ...derivatives.preconditioner import IDENTITY, MatrixPreconditioner, Preconditioner
 from ...derivatives.products import Product
 from ...derivatives.units import beside
 from ...errors import BudgetExhausted
 from ...tolerances import Tolerances
 from .dense import DenseMatrix
 from .differences import Differences
+from .exact import ExactDifferences
 from .model import Model
 from .point import Point
 from .settings import MODEL, PRECONDITIONER
@@ -36,6 +38,10 @@ class CertificateSearch:
     failure: float
     noise: float | str | None
     rng: np.random.Generator
+    wanted: bool = True
+    """Whether a certificate is asked for at all."""
+    maxfev: float | None = None
+    """What a certificate may cost; None: `price.cap_of_run`."""
     attempts: int = 0
     asked: Tolerances = field(init=False)
     """Those that the run began with."""
@@ -45,15 +51,14 @@ class CertificateSearch:
 
     def measure(self, p: Point) -> LocalModel:
         """f around p; relative tolerances become those of the curvatures seen there, where these are smaller."""
-        differences = self.differences
-        local = measure(
-            differences.f,
-            differences.array(p.y),
-            curvtol=differences.curvtol,
-            gtol=differences.gtol,
-            noise=self.noise,
-            rng=self.rng,
-        )
+        differences, f, x = self.differences, self.differences.f, self.differences.array(p.y)
+        given: Any = {"curvtol": differences.curvtol, "gtol": differences.gtol, "noise": self.noise, "rng": self.rng}
+        local: LocalModel
+        if isinstance(differences, ExactDifferences):
+            local = by_gradients = measure_by_gradients(f, x, **given)
+            differences.update_slopes(by_gradients)
+        else:
+            local = measure(f, x, **given)
         differences.tolerances = beside(self.asked, local, self.rng)
         return local.asked(differences.tolerances)
 
@@ -66,22 +71,38 @@ class CertificateSearch:
         """
         self.attempts += 1
         delta = self.differences.curvtol
-        finder = Cheapest(delta=delta, failure=budget.of_certificate(self.failure, self.attempts), noise=self.noise)
+        failure = budget.of_certificate(self.failure, self.attempts)
+        most = price.cap_of_run(local.d, local.f.ledger.queries) if self.maxfev is None else self.maxfev
+        finder = Cheapest(delta=delta, failure=failure, noise=self.noise, certificate_maxfev=most)
         if why := nothing_known(local):
             return finder.undecided(why), ()
         rho = rules.estimated_rho([local.third_derivative])
-        finder = Cheapest(
-            delta=delta,
-            failure=finder.failure,
-            preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
-            lowest=model.lowest()[0] if trusted else None,
-            soft=model.spectrum[1],
-            wanted=rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps))),
-        )
+        wanted = rules.wanted_curvature(norm2(local.gradient.value), rho, float(np.min(local.steps)))
         try:
+            if isinstance(local, GradientModel):
+                P = gradient_preconditioner(model, contradiction, delta)
+                own = ByGradients(delta=delta, failure=failure, preconditioner=P, wanted=wanted)
+                return own.search(local, self.rng)
+            finder = replace(
+                finder,
+                preconditioner=model_preconditioner(model, contradiction, local.diagonal.value, delta),
+                lowest=model.lowest()[0] if trusted else None,
+                soft=model.spectrum[1],
+                wanted=wanted,
+            )
             return finder.search(local, self.rng)
         except BudgetExhausted as stop:
             return finder.undecided(str(stop)), ()
+
+
+def gradient_preconditioner(model: Model, contradiction: float, delta: float) -> Preconditioner:
+    """(|B| + delta)^(-1/2), of norm one, unless the model's last secants contradicted it by more than most the spread
+    of its own eigenvalues: then nothing, for products of gradients are cheap."""
+    spread = model.spread(delta)
+    if spread < PRECONDITIONER.alike or contradiction > 2 * spread:
+        return IDENTITY
+    root: Any = model.inverse_root(delta, LANCZOS.flattest)
+    return MatrixPreconditioner(root)
 
 
 def update_with_products(model: Model, products: Iterable[Product]) -> Model:

@@ -9,10 +9,12 @@ from itertools import count
 import numpy as np
 
 from ..._array import Vector, epsilon, norm2
+from ...derivatives.by_gradients import GradientModel
 from ...derivatives.measure import LocalModel
 from ...errors import NonFiniteValue
 from .dense import DenseMatrix
 from .differences import Differences
+from .exact import ExactDifferences
 from .limited_memory import diagonal_model
 from .model import Model
 from .point import GradientKind, Point
@@ -109,7 +111,8 @@ class Descent:
     def _accepted(self, p: Point, step: Step) -> Point:
         """The point where a step leads, with its gradient; the model with its secant."""
         differences, diagonal = self.differences, self.model.diagonal
-        outdated = not differences.few and self.progress.outdated(self.region.ratios, self.steps)
+        exact = isinstance(differences, ExactDifferences)
+        outdated = not (differences.few or exact) and self.progress.outdated(self.region.ratios, self.steps)
         q, seen = Point(p.y + step.s, step.f), diagonal
         self.steps += 1
         self.progress.add(p.f, norm2(step.s))
@@ -142,6 +145,9 @@ class Descent:
         Queries: those of `refine`
         """
         d = self.differences.d
+        if isinstance(self.differences, ExactDifferences):
+            exact = None if p.refined or p.steepness <= self.gtol else self.differences.refined(p, self.model)
+            return (replace(p, refined=True), False) if exact is None else (exact, True)
         if p.refined or d > REFINE.most or p.steepness <= self.gtol or self.differences.f.remaining < price(d):
             return p, False
         found = refine(self.differences, p, self.rng, REFINE.enough * self.gtol)
@@ -158,6 +164,8 @@ class Descent:
         elif self.differences.gradient_error(p) > DESCENT.small * self.gtol:
             self.noise = NoiseState.DOMINATES_FORWARD
         q = p.measured(local)
+        if isinstance(local, GradientModel):
+            return q
         if noisier:
             q = replace(q, f=local.f0)
             if not self._check(local.diagonal.value):  # of a new model: measured again if no step descends

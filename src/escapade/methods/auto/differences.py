@@ -75,6 +75,11 @@ class Differences:
         """Whether all second differences are cheap."""
         return self.d <= DIFFERENCES.few
 
+    @property
+    def price(self) -> float:
+        """What a gradient costs, in values."""
+        return self.d + 1.0
+
     @cached_property
     def _native(self) -> bool:
         return type(self.x) is np.ndarray and self.x.dtype == np.float64

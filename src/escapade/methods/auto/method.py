@@ -33,6 +33,7 @@ from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
 from .differences import Differences
+from .exact import ExactDifferences
 from .limited_memory import diagonal_model
 from .line_search import Line, leave
 from .model import Model
@@ -65,9 +66,14 @@ class Auto:
     """None (rounding), "auto", or the standard deviation of the error of f."""
     prefer: Literal["queries", "rounds"] = "queries"
     """What to save: queries, one after the other, or rounds, with as many queries at once as may help."""
+    certificate_maxfev: float | None = None
+    """What a certificate may cost, the ladder of lengths apart; None: twice what `certify` allows, or as much as the
+    run has cost so far if that is more."""
 
     certifier: Certifier | None = None
     """The driver's, for problems with bounds."""
+    certified: bool = True
+    """Whether a certificate is asked for where descent ends; else nothing is spent on one."""
 
     name: ClassVar[str] = "auto"
     certifies: ClassVar[bool] = True
@@ -76,11 +82,14 @@ class Auto:
     def iterates(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         if not f.domain.unbounded:
             return (yield from self._in_box(f, x, rng))
-        differences = Differences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
-        certificates = CertificateSearch(differences, self.failure, self.noise, rng)
+        kind = ExactDifferences if f.differentiable else Differences
+        differences = kind(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
+        certificates = CertificateSearch(
+            differences, self.failure, self.noise, rng, self.certified, self.certificate_maxfev
+        )
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
         least = -METHOD.unbounded * (1 + abs(p.f))
-        if self.prefer == "rounds":
+        if self.prefer == "rounds" and not f.differentiable:
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
         return (yield from _Run(differences, rng, descent, certificates, least, p.f).run(p))
@@ -198,7 +207,9 @@ class _Run:
         return State(Phase.DESCEND, p, moved=moved)
 
     def start(self, state: State) -> State:
-        """All second differences where these are few; else a poll."""
+        """A gradient, where the user gives them; else all second differences where these are few, or a poll."""
+        if isinstance(self.differences, ExactDifferences):
+            return self._differentiated(state.p, self.differences)
         if not self.differences.few:
             return self._polled(state.p, None)
         p, B = self.differences.dense(state.p)
@@ -249,6 +260,8 @@ class _Run:
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
+        if not self.certificates.wanted:
+            return State(Phase.CERTIFY, state.p, ending=Ending(Stop.UNCERTIFIED))
         p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
         before = self.differences.tolerances
         local = self.certificates.measure(p)
@@ -292,6 +305,8 @@ class _Run:
 
     def _polled(self, p: Point, diagonal: Vector | None) -> State:
         """Poll the coordinates of a point that may be stationary: escape along the first that curves down, if any."""
+        if isinstance(self.differences, ExactDifferences):
+            return self._differentiated(p, self.differences)
         seen = poll(self.differences, p, diagonal, self.axis + 1, self.differences.gtol)
         if diagonal is None:
             self.descent.model = diagonal_model(seen.diagonal)
@@ -302,6 +317,14 @@ class _Run:
             self.tested, self.looked_at = True, min(self.looked_at, p.f)
         self.descent.region.at_least(TRUST_REGION.after_escape)
         return self.select(seen.point)
+
+    def _differentiated(self, p: Point, differences: ExactDifferences) -> State:
+        """A point that may be stationary, with its gradient; and a first model, where there is none."""
+        p = differences.forward(p, differences.ones)
+        if len(self.descent.model.diagonal) == 0:
+            self.descent.model = differences.first_model(p)
+        self.descent.region.at_least(TRUST_REGION.after_escape)
+        return self.select(p)
 
     # Curvature
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._array import Vector, norm2
+from ...derivatives.by_gradients import GradientModel
 from ...derivatives.measure import LocalModel
 
 NOT_KNOWN: Vector = np.zeros(0)
@@ -23,6 +24,7 @@ class GradientKind(Enum):
     NONE = "it is not known"
     FORWARD = "forward differences, corrected by the model's diagonal"
     CENTRAL = "central differences"
+    EXACT = "the user's own"
     FOURTH_ORDER = "central differences of fourth order, on steps that fit each variable and the noise"
 
 
@@ -44,10 +46,13 @@ class Point:
     @property
     def accurate(self) -> bool:
         """Whether a better gradient than this one would take other means than central differences."""
-        return self.kind in (GradientKind.CENTRAL, GradientKind.FOURTH_ORDER)
+        return self.kind in (GradientKind.CENTRAL, GradientKind.FOURTH_ORDER, GradientKind.EXACT)
 
     def measured(self, local: LocalModel) -> Point:
         """The same point with the gradient of a local model."""
+        if isinstance(local, GradientModel):
+            g = local.gradient.value
+            return replace(self, g=g, h=np.ones(local.d), row=g, kind=GradientKind.EXACT)
         row = (local.stencil.row(1.0) - local.f0) / local.steps
         return replace(self, g=local.gradient.value, h=local.steps, row=row, kind=GradientKind.CENTRAL)
 

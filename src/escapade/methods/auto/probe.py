@@ -8,6 +8,7 @@ from ..._array import Vector
 from ...derivatives.settings import NOISE, PRODUCTS
 from ...oracle import MIRRORED, Stencil, point, retaken
 from .differences import Differences
+from .exact import ExactDifferences
 from .model import Model
 from .point import Point
 from .settings import MODEL, PROBE
@@ -71,6 +72,8 @@ def _product(differences: Differences, model: Model, p: Point, q: Vector) -> tup
 
     Queries: d + 1
     """
+    if isinstance(differences, ExactDifferences):
+        return differences.product(p, q)
     length = PRODUCTS.longest * float(np.median(differences.second_steps(p)))
 
     def end(scale: Vector) -> Stencil:

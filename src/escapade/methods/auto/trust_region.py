@@ -105,7 +105,7 @@ def _adjusted(differences: Differences, p: Point, step: Step) -> Step:
         return step
     t = min(-slope / second, TRUST_REGION.lengthen)
     visible = (t - 1) ** 2 * second >= 4 * differences.value_error(p.f)
-    if not visible or (t - 1) ** 2 * (differences.d + 1) < TRUST_REGION.worth:
+    if not visible or (t - 1) ** 2 * differences.price < TRUST_REGION.worth:
         return step
     return _better(differences, p, step, t, step.predicted)
 

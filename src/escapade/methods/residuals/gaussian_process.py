@@ -7,7 +7,7 @@ differences give. The length is that of the largest marginal likelihood, the var
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,14 +78,14 @@ class Surrogate:
     linear: float
     """The variance of the linear part."""
     at_centre: Vector
-    variance: Vector = field(default_factory=lambda: np.ones(1))
-    """Of each residual, beside the kernel's."""
+    """What is taken off, so that the process is exact at z0."""
 
     def residuals(self, s: Vector, r0: Vector) -> Vector:
         """r(z0 + s), where r(z0) = r0."""
-        return r0 + self._mean(s) - self.at_centre
+        return r0 + self.mean(s) - self.at_centre
 
-    def _mean(self, s: Vector) -> Vector:
+    def mean(self, s: Vector) -> Vector:
+        """Of r(z0 + s) less the r0 that it was fitted with."""
         _, P, a = self._parts(s)
         k = np.where(self.is_value > 0, P, P * a / self.length**2)
         lin = np.where(self.is_value[:, None] > 0, self.z, self.u) @ s
@@ -118,39 +118,47 @@ class Surrogate:
         return np.asarray(H)
 
 
-def fitted(known: Observations, z0: Vector, r0: Vector) -> Surrogate | None:
-    """The process through these observations, with the length that makes them most likely; None if none fits."""
-    z, n = known.z - z0, len(known)
-    R = known.seen - np.outer(known.is_value, r0)
+def fitted(known: Observations, z0: Vector, r0: Vector, noise: float = 0.0) -> Surrogate | None:
+    """The process through these observations, with the length that makes them most likely, and the variance beside that
+    of the noise if there is some; None if none fits.
+
+    Without noise it is r0 at z0. With noise it is what all observations say of z0.
+    """
+    z, R = known.z - z0, known.seen - np.outer(known.is_value, r0)
+    scales = [0.0] if noise == 0 else [10.0 ** (-2 * k) / noise**2 for k in range(MODELS.variances)]
     best: tuple[float, Surrogate] | None = None
-    scale = 1.0
     for power in range(MODELS.lengths[0], MODELS.lengths[1] + 1):
         length = 2.0**power
         linear = MODELS.flat / length**2
         K = _kernel(z, known.u, known.is_value, length, linear)
         D = 1 / np.sqrt(np.diag(K))
         C = D[:, None] * K * D
-        C[np.diag_indices(n)] += MODELS.nugget + known.variance * D**2 * scale
-        try:
-            L = np.linalg.cholesky(C)
-        except np.linalg.LinAlgError:
-            continue
-        Y = np.linalg.solve(L, D[:, None] * R)
-        fit = np.sum(Y**2, axis=0)
-        fit = fit[fit > 0]
-        top = float(np.max(fit, initial=0.0))
-        score = -n / 2 * float(np.sum(np.log(fit + 1e-30 * top)))
-        score -= R.shape[1] * float(np.sum(np.log(np.diag(L))) - np.sum(np.log(D)))
-        if best is None or score > best[0]:
-            weights = D[:, None] * np.linalg.solve(L.T, Y)
-            raw = Surrogate(z, known.u, known.is_value, weights, length, linear, np.zeros(R.shape[1]))
-            best = score, raw
+        for scale in scales:
+            solved = _solved(C + np.diag(MODELS.nugget + known.variance * D**2 * scale), D, R)
+            if solved is not None and (best is None or solved[0] > best[0]):
+                weights = solved[1]
+                raw = Surrogate(z, known.u, known.is_value, weights, length, linear, np.zeros(R.shape[1]))
+                best = solved[0], raw
     if best is None:
         return None
     found = best[1]
-    return Surrogate(
-        found.z, found.u, found.is_value, found.weights, found.length, found.linear, found._mean(np.zeros(len(z0)))
-    )
+    return found if noise > 0 else replace(found, at_centre=found.mean(np.zeros(len(z0))))
+
+
+def _solved(C: Matrix, D: Vector, R: Matrix) -> tuple[float, Matrix] | None:
+    """The log likelihood of R, each residual with a variance of its own, and the weights of the kernel; None if the
+    matrix C of correlations is not definite."""
+    try:
+        L = np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        return None
+    Y = np.linalg.solve(L, D[:, None] * R)
+    fit = np.sum(Y**2, axis=0)
+    fit = fit[fit > 0]
+    top = float(np.max(fit, initial=0.0))
+    score = -len(R) / 2 * float(np.sum(np.log(fit + 1e-30 * top)))
+    score -= R.shape[1] * float(np.sum(np.log(np.diag(L))) - np.sum(np.log(D)))
+    return score, D[:, None] * np.linalg.solve(L.T, Y)
 
 
 def _kernel(z: Matrix, u: Matrix, is_value: Vector, length: float, linear: float) -> Matrix:

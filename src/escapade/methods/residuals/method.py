@@ -21,6 +21,7 @@ from ...certificate.residuals import Fit, ResidualCertifier
 from ...curvature import Evidence
 from ...derivatives.residual_model import Pattern, variable_lengths
 from ...derivatives.units import typical_curvature
+from ...domain import UNBOUNDED, Domain
 from ...errors import MissingValue
 from ...loss import Loss
 from ...oracle import MIRRORED, Oracle, Stencil, point, points, retaken
@@ -32,7 +33,7 @@ from . import gaussian_process
 from .broyden import corrected
 from .gaussian_process import Observations, Surrogate
 from .settings import MODELS, RUN, TRUST_REGION
-from .step import trust_region_step
+from .step import boxed_step
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Residuals:
     pattern: Pattern
     noise: float = 0.0
     """The standard deviation of the error of a residual."""
+    domain: Domain = UNBOUNDED
     scale: Vector | None = None
     """The lengths of the variables; None: their sizes at the start."""
 
@@ -82,7 +84,7 @@ class Residuals:
         ending, last = Ending(Stop.UNDECIDED), math.inf
         for attempt in range(1, RUN.attempts + 1):
             yield from run.descend()
-            if not run.cost < last:  # nothing was gained since the last certificate
+            if not run.cost < last and attempt > RUN.noisy * (self.noise > 0):  # nothing was gained since the last
                 break
             last = run.cost
             certifier = replace(self.certifier, failure=budget.of_certificate(self.failure, attempt), x0=x)
@@ -90,7 +92,7 @@ class Residuals:
             ending = Ending(_stop(certificate), FitEvidence(certificate=certificate, fit=fit))
             if certificate.verdict == "saddle" and run.escape(certificate):
                 yield run.iterate(Move.ESCAPE)
-            elif certificate.verdict != "not stationary" or fit is None:
+            elif certificate.verdict != "not stationary":
                 break
             else:
                 run.resume(fit)
@@ -128,6 +130,8 @@ class _Run:
     radius: float = 0.0
     lead: float = 0.0
     """Of the process over Broyden's model: the averaged log ratio of their errors."""
+    without_gain: int = 0
+    """Steps in a row whose gain noise explains."""
     closer: float = 1.0
     """What is aimed at beyond the tolerance, after a certificate was asked for too early."""
 
@@ -153,6 +157,8 @@ class _Run:
             if self._try(*chosen, surrogate):
                 yield self.iterate()
             stale, fails = self.steps_since > 0, self.poor
+            if self._idle():
+                return
             if (fails >= MODELS.poor_steps and stale) or fails >= MODELS.fresh_poor_steps:
                 self._differences()
 
@@ -167,11 +173,23 @@ class _Run:
         self._differences()
         self.radius = TRUST_REGION.first * max(norm2(self.z), 1.0)
 
+    def _idle(self) -> bool:
+        """Whether noise has explained all that many steps brought. Keeps the radius above what noise hides."""
+        noise = self.method.noise
+        if noise == 0:
+            return False
+        size = float(np.linalg.norm(self.J)) / math.sqrt(len(self.z))
+        shaken = TRUST_REGION.shaken * noise * math.sqrt(len(self.r)) / max(size, 1e-300)
+        self.radius = max(self.radius, min(shaken, TRUST_REGION.first))
+        return self.without_gain >= TRUST_REGION.idle + len(self.z)
+
     def _converged(self) -> bool:
         """Whether the gradient that the model has is well below what will be asked for."""
         if self.cost == 0.0:
             return True
-        certifier, g = self.method.certifier, self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        certifier, (low, high) = self.method.certifier, self._room()
+        g = self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        g = np.where(((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0)), 0.0, g)
         if certifier.gtol is not None:
             return bool(norm2(g / self.s) <= RUN.aim * self.closer * certifier.gtol)
         F = typical_curvature(np.einsum("ij,ij->j", self.J, self.J))
@@ -188,15 +206,20 @@ class _Run:
             pattern, g = self.method.pattern, len(self.method.pattern.groups)
             h = self._difference_steps()
             rows, z = pattern.rows(h), self.z * self.s
+            h = np.where(h == 0, np.inf, h)  # bounds leave it one value: a column of zeros
 
             def build(scale: Vector) -> Stencil:
-                return points(like(z + scale[:, None] * rows * self.s, self.x))
+                return points(like(self.method.domain.clip(z + scale[:, None] * rows * self.s), self.x))
 
             R, scale = retaken(self.f, build, np.arange(g), g, MIRRORED)
             for group, factor in zip(pattern.groups, scale, strict=True):
                 h[group] *= factor
             self.J = pattern.jacobian(R - self.r, h)
-        self.seen = self.seen.with_derivatives(self.z, self.J, self._variance(self.J))
+            if self.method.noise > 0:  # noisy differences say less than the values they are made of
+                for row, values in zip(pattern.rows(h), R, strict=True):
+                    self.seen = self.seen.with_value(self.z + row, values, self.method.noise**2)
+        if self.method.noise == 0 or self.f.has_jacobian:
+            self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
 
     def _difference_steps(self) -> Vector:
@@ -207,14 +230,11 @@ class _Run:
             share = float(np.clip(math.sqrt(self.method.noise / max(rms, self.method.noise)), share, MODELS.longest))
         h = share * np.maximum(np.abs(self.z), MODELS.nearest if share < 1e-3 else 1.0)
         h = np.where(self.z >= 0, h, -h)
+        low, high = self._room()
+        h = np.where((h > high) | (h < low), -h, h)  # to the side that has room
+        h = np.where((h > high) | (h < low), np.where(high > -low, high, low), h)
         x = self.z * self.s
         return np.asarray(((x + h * self.s) - x) / self.s)
-
-    def _variance(self, J: Matrix) -> float:
-        """Of the noise of a derivative."""
-        if self.method.noise == 0 or self.f.has_jacobian:
-            return 0.0
-        return 2 * (self.method.noise / float(np.min(np.abs(self._difference_steps())))) ** 2
 
     def _surrogate(self) -> Surrogate | None:
         d = len(self.z)
@@ -223,7 +243,7 @@ class _Run:
         keep = MODELS.per_variable * d + MODELS.others
         if len(self.seen) > 3 * keep:
             self.seen = self.seen.nearest(self.z, 2 * keep)
-        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r)
+        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r, self.method.noise)
 
     def _step(self, surrogate: Surrogate | None) -> tuple[Vector, float] | None:
         """The step of the model that predicted better, and the decrease it promises; None if none is worth a query."""
@@ -234,9 +254,18 @@ class _Run:
         w, v = self.loss.weights(self.r)
         g = self.J.T @ (w * self.r)
         B = (self.J.T * np.maximum(v, TRUST_REGION.convex * w)) @ self.J
-        s = trust_region_step(g, B, self.radius)
+        s = boxed_step(g, B, self.radius, *self._room())
         predicted = -float(g @ s + s @ B @ s / 2)
         return (s, predicted) if self._worth(s, predicted) else None
+
+    def _room(self) -> tuple[Vector, Vector]:
+        """How far each variable may go down and up, at most."""
+        down, up = self.method.domain.room(self.z * self.s)
+        return -np.maximum(down, 0.0) / self.s, np.maximum(up, 0.0) / self.s
+
+    def _point(self, z: Vector) -> Array:
+        """z as the user's x, within the domain."""
+        return like(self.method.domain.clip(z * self.s), self.x)
 
     def _worth(self, s: Vector, predicted: float) -> bool:
         long = norm2(s) >= TRUST_REGION.least * (1 + norm2(self.z))
@@ -244,14 +273,15 @@ class _Run:
 
     def _refined(self, surrogate: Surrogate) -> tuple[Vector, float]:
         """The step to the lowest point of the surrogate within the radius, and its decrease."""
-        s, m, cost = np.zeros(len(self.z)), self.r, self.cost
-        radius = self.radius
+        s, (low, high) = np.zeros(len(self.z)), self._room()
+        m, radius = surrogate.residuals(s, self.r), self.radius
+        first = cost = float(self.loss.cost(m))
         for _ in range(MODELS.refinements):
             w, v = self.loss.weights(m)
             J = surrogate.jacobian(s)
             g, B = J.T @ (w * m), (J.T * v) @ J + surrogate.second_order(s, w * m)
             for _ in range(4):
-                p = trust_region_step(g, B, radius)
+                p = boxed_step(g, B, radius, low - s, high - s)
                 new = s + p
                 if norm2(new) > self.radius:
                     new *= self.radius / norm2(new)
@@ -264,10 +294,10 @@ class _Run:
                 break
             gain, length = cost - lower, norm2(new - s)
             s, m, cost = new, moved, lower
-            if gain < 1e-3 * (self.cost - cost) or length < 1e-6 * self.radius:
+            if gain < 1e-3 * (first - cost) or length < 1e-6 * self.radius:
                 break
             radius = max(radius, 2 * length)
-        return s, self.cost - cost
+        return s, first - cost
 
     def _try(self, s: Vector, predicted: float, surrogate: Surrogate | None) -> bool:
         """Ask for the residuals at the end of a step, learn from them, and take it if the cost is lower.
@@ -275,7 +305,7 @@ class _Run:
         Queries: 1
         """
         z, length = self.z + s, norm2(s)
-        x = like(z * self.s, self.x)
+        x = self._point(z)
         try:
             r = self.f(point(x))[0]
         except MissingValue:
@@ -287,12 +317,14 @@ class _Run:
         self._compare(r, s, missed, surrogate)
         self.seen = self.seen.with_value(z, r, self.method.noise**2)
         if not cost < self.cost:
+            self._count(0.0)
             t = np.linspace(*TRUST_REGION.tried, 59)
             path = self.r + t[:, None] * (self.J @ s) + t[:, None] ** 2 * missed
             best = float(t[int(np.argmin(self.loss.cost(path)))])
             self.J = corrected(self.J, s, missed, best if self.steps_since == 0 else 1.0)
             return self._cut(max(best, TRUST_REGION.interpolated) * length)
         gained = (self.cost - cost) / predicted
+        self._count(self.cost - cost)
         self.J = corrected(self.J, s, missed, MODELS.overshoot if self.steps_since == 0 else 1.0)
         self.x, self.z, self.r, self.cost = x, z, r, cost
         self.steps_since += 1
@@ -304,6 +336,11 @@ class _Run:
         if self.f.has_jacobian:
             self._differences()
         return True
+
+    def _count(self, gain: float) -> None:
+        """Count steps whose gain noise explains."""
+        explained = 2 * self.method.noise * norm2(self.r)
+        self.without_gain = 0 if gain > explained else self.without_gain + 1
 
     def _cut(self, radius: float) -> bool:
         """After a step that is not taken."""
@@ -321,11 +358,16 @@ class _Run:
 
     # After a certificate
 
-    def resume(self, fit: Fit) -> None:
-        """Go on with the Jacobian that the certificate measured, and aim closer."""
+    def resume(self, fit: Fit | None) -> None:
+        """Go on with the Jacobian that the certificate measured, if it did, and aim closer."""
         self.closer *= RUN.closer
+        self.without_gain = 0
+        if fit is None:
+            self._differences()
+            self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
+            return
         self.J = fit.J * self.s
-        self.seen = self.seen.with_derivatives(self.z, self.J, self._variance(self.J))
+        self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
         self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
 
@@ -340,7 +382,7 @@ class _Run:
         for k in range(RUN.escapes):
             z = self.z + RUN.leap * max(1.0, norm2(self.z)) * RUN.ratio**-k * way
             try:
-                r = self.f.tagged("escape")(point(like(z * self.s, self.x)))[0]
+                r = self.f.tagged("escape")(point(self._point(z)))[0]
             except MissingValue:
                 continue
             cost = float(self.loss.cost(r))
@@ -353,7 +395,7 @@ class _Run:
             return False
         length = norm2(best[1] - self.z)
         self.cost, self.z, self.r = best
-        self.x = like(self.z * self.s, self.x)
+        self.x = self._point(self.z)
         self._differences()
         self.radius = TRUST_REGION.grow * length
         return True

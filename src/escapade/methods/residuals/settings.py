@@ -28,6 +28,11 @@ class TrustRegionSettings:
     rounding: float = number(1e-15, "of the cost", "a smaller decrease is none", "a few units in the last place")
     wild: float = number(1e6, "of 1 + max |r|", "larger residuals teach a model nothing", LIMIT)
     lost: float = number(0.1, "of the step", "the radius after a step to where there is no value", "a guess, kept")
+    shaken: float = number(
+        4.0, "noises", "the radius is no shorter than what changes the residuals by so much", "a step that noise hides "
+        "teaches nothing",
+    )
+    idle: int = number(10, "steps", "that noise explains, and one a variable, end a descent", LIMIT)
     least: float = number(1e-10, "of |x / s|", "shorter steps are rounding", LIMIT)
     curved: float = number(1e-10, "of the largest", "what counts as negative curvature of a model", LIMIT)
 
@@ -59,6 +64,7 @@ class ModelSettings:
     lengths: tuple[int, int] = number((-2, 5), "powers of two", "lengths of the kernel that are tried", STUDY)
     flat: float = number(1e2, "prior variances", "of the constant and linear part, in units of the other's", STUDY)
     nugget: float = number(1e-11, "of the variances", "keeps the kernel matrix definite", STUDY)
+    variances: int = number(7, "powers of 100", "of the noise's variance that are tried for that of a residual", LIMIT)
     refinements: int = number(12, "steps", "of Gauss-Newton on the surrogate, for one step of the method", LIMIT)
 
 
@@ -69,6 +75,7 @@ class RunSettings:
     aim: float = number(0.1, "of gtol", "the gradient of a stale Jacobian at which the certificate is asked for", STUDY)
     closer: float = number(0.1, "factor", "the same after it was asked for too early", STUDY)
     attempts: int = number(6, "certificates", "asked for in one run", LIMIT)
+    noisy: int = number(3, "certificates", "with noise that are asked for whatever was gained between them", LIMIT)
     again: float = number(1e-3, "of |x / s|, at least of 1", "the least radius after differences", STUDY)
     leap: float = number(1.0, "of |x / s|, at least of 1", "the first step away from a saddle", LIMIT)
     ratio: float = number(4.0, "factor", "each next one is so much shorter", LIMIT)

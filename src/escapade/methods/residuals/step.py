@@ -38,3 +38,26 @@ def trust_region_step(g: Vector, B: Matrix, radius: float) -> Vector:
     if length < (1 - 2 * CLOSE) * radius and w[0] < -TRUST_REGION.curved * top:  # hard case: along the lowest
         s[0] += math.copysign(math.sqrt(radius**2 - length**2), s[0] if s[0] else 1.0)
     return np.asarray(V @ s)
+
+
+def boxed_step(g: Vector, B: Matrix, radius: float, low: Vector, high: Vector) -> Vector:
+    """The same among steps between `low` <= 0 and `high` >= 0: an active set, a variable fixed where the step meets its
+    bound first."""
+    if np.all(low == -np.inf) and np.all(high == np.inf):
+        return trust_region_step(g, B, radius)
+    s, free = np.zeros(len(g)), ~(((low >= 0) & (g >= 0)) | ((high <= 0) & (g <= 0)))
+    for _ in range(len(g)):
+        which = np.flatnonzero(free)
+        left = math.sqrt(max(radius**2 - float(s @ s), 0.0))
+        if len(which) == 0 or left <= 0:
+            break
+        part = trust_region_step((g + B @ s)[which], B[np.ix_(which, which)], left)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(part > 0, high[which] / part, np.where(part < 0, low[which] / part, np.inf))
+        first = int(np.argmin(room))
+        if room[first] >= 1:
+            s[which] = part
+            break
+        j = which[first]
+        s[j], free[j] = (high[j] if part[first] > 0 else low[j]), False
+    return np.clip(s, low, high)
