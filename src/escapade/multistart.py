@@ -43,7 +43,7 @@ HEADS = ("fun", "verdict", "runs", "start")
 
 ENDED = (
     *(Stop.CERTIFIED, Stop.SADDLE, Stop.NOT_STATIONARY, Stop.UNDECIDED, Stop.NOISE_LIMITED, Stop.FINISHED),
-    *(Stop.JOINED, Stop.SET_ASIDE),
+    *(Stop.JOINED, Stop.SET_ASIDE, Stop.UNCERTIFIED),
 )
 """Endings of runs that came to a point of their own accord."""
 
