@@ -75,7 +75,8 @@ def one(task: tuple[str, int, float, dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def run(args: argparse.Namespace) -> None:
-    chosen = args.only or names(args.most)
+    known = names(args.most)
+    chosen = args.only or known
     options = {} if not args.defaults else {"gtol": None, "curvtol": None}
     tasks = [(name, seed, args.noise, options) for name in chosen for seed in range(args.seeds)]
     with ProcessPoolExecutor(2) as pool:

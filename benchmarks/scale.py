@@ -164,6 +164,9 @@ def rough(args: argparse.Namespace) -> None:
 
 # Fits of differential equations
 
+PATIENCE = 100_000
+"""Evaluations of the field, beyond which a fit has no value at a point."""
+
 
 def lotka(t: float, u: np.ndarray, p: np.ndarray) -> list[float]:
     return [p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1]]
@@ -191,9 +194,17 @@ def loss(system: str, solver: str, rtol: float) -> Function:
     times = np.linspace(0, end, 21)[1:]
 
     def states(p: np.ndarray, rtol: float) -> np.ndarray | None:
+        left = [PATIENCE]
+
+        def bounded(t: float, u: np.ndarray) -> list[float]:
+            left[0] -= 1
+            if left[0] < 0:  # a solver may step on the spot
+                raise ValueError("too many steps")
+            return list(field(t, u, p))
+
         try:
             with np.errstate(all="ignore"):
-                s = solve_ivp(field, (0, end), start, solver, times, args=(p,), rtol=rtol, atol=rtol / 100)
+                s = solve_ivp(bounded, (0, end), start, solver, times, rtol=rtol, atol=rtol / 100)
         except ValueError:
             return None
         return s.y if s.success else None

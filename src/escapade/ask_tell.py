@@ -22,6 +22,7 @@ from ._text import counted
 from .errors import EscapadeError, InvalidSetting, JournalError, MissingCapability
 from .executors import NoValue
 from .executors.coroutine import CoroutineThread, Wanted
+from .least_squares import least_squares
 from .minimize import minimize
 from .oracle.journal import digest_of, generator_of, restorable, state_of
 from .result import Result
@@ -41,7 +42,8 @@ class AskTell:
     x0 : array
         The start.
     options
-        Those of `minimize`, less the ones about how a function is called. With `journal="lab.db"` every value is
+        Those of `minimize`, less the ones about how a function is called; with `residuals=True` those of
+        `least_squares`, and each value is a vector of residuals. With `journal="lab.db"` every value is
         recorded when its block is complete, and the same line in another process goes on from there; `save` and `load`
         do so at moments of your choice, half-told blocks included.
 
@@ -67,12 +69,13 @@ class AskTell:
         if self._structure is not None:
             _, options = shaped_arguments(self._structure, options)
         self._x0 = to_numpy(as_point(x0)).copy()
+        self._read = _vectors if options.get("residuals") else _floats
         rng = options.pop("rng", None)
         generator = None if rng is None and options.get("journal") is not None else as_generator(rng)
         self._options, self._state = options, None if generator is None else state_of(generator)
-        self._known: dict[bytes, float] = {}
-        self._told: list[tuple[bytes, list[float | None]]] = []
-        self._values: list[float | None] = []
+        self._known: dict[bytes, Any] = {}
+        self._told: list[tuple[bytes, list[Any]]] = []
+        self._values: list[Any] = []
         self._missing: list[int] = []
         self._next = 0
         _one_cobyqa(self, options.get("method"))
@@ -111,7 +114,7 @@ class AskTell:
         When the last of them is told the run goes on to its next question, or its end. None says that a point has no
         value: it is missing, whatever the policies are. NaN and infinity are treated as `nan_policy` says.
         """
-        told = _floats(values)
+        told = self._read(values)
         which = self.ids if ids is None else np.atleast_1d(np.asarray(ids))
         if len(told) != len(which):
             raise InvalidSetting(f"{counted(len(told), 'value')} told for {counted(len(which), 'point')}: one for each")
@@ -130,7 +133,7 @@ class AskTell:
         if self._structure is not None:
             X = [self._structure.flat(x, "X") for x in X]
         points = np.atleast_2d(np.asarray(X, dtype=self._x0.dtype))
-        told = _floats(values)
+        told = self._read(values)
         if None in told:
             raise InvalidSetting(f"values={values!r:.60} hold None, which is no value: leave that point out")
         if points.shape != (len(told), len(self._x0)):
@@ -194,9 +197,9 @@ class AskTell:
             x0: Any = np.asarray(data["x0"], dtype=np.dtype(data["dtype"]))
             structure = Structure.restored(data.get("structure"))
             x0 = x0 if structure is None else structure.built(x0)
-            told = [(bytes.fromhex(digest), [_read(v) for v in values]) for digest, values in data["told"]]
-            half = {int(row): _read(value) for row, value in data["half"].items()}
-            known = {bytes.fromhex(digest): float(value) for digest, value in data["known"].items()}
+            told = [(bytes.fromhex(digest), [_from_file(v) for v in values]) for digest, values in data["told"]]
+            half = {int(row): _from_file(value) for row, value in data["half"].items()}
+            known = {bytes.fromhex(digest): _from_file(value) for digest, value in data["known"].items()}
             again, kept, state = set(data["again"]), dict(data["options"]), data["rng"]
         except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise JournalError(f"{path} holds no saved run ({type(error).__name__}: {error})") from error
@@ -251,7 +254,7 @@ class AskTell:
         known = {row: self._known.get(digest_of(block[row : row + 1], self._wanted.batch)) for row in self._missing}
         self._take({row: value for row, value in known.items() if value is not None})
 
-    def _take(self, told: dict[int, float | None]) -> None:
+    def _take(self, told: dict[int, Any]) -> None:
         for row, value in told.items():
             self._values[row] = value
         self._missing = [row for row in self._missing if row not in told]
@@ -280,7 +283,9 @@ def _one_cobyqa(opt: AskTell, method: Any) -> None:
 
 
 def _run(x0: Any, rng: Any, options: dict[str, Any], evaluate: Any) -> Result:
-    return minimize(_told_elsewhere, x0, rng=rng, workers=evaluate, **options)
+    residuals, own = options.get("residuals", False), {k: v for k, v in options.items() if k != "residuals"}
+    run = least_squares if residuals else minimize
+    return run(_told_elsewhere, x0, rng=rng, workers=evaluate, **own)
 
 
 def _told_elsewhere(x: Any) -> float:
@@ -310,8 +315,21 @@ def _floats(values: Any) -> list[float | None]:
     return [None if any(lost[k : k + 1]) else value for k, value in enumerate(out.tolist())]
 
 
-def _read(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _vectors(values: Any) -> list[Any]:
+    """Vectors of residuals, one for each point; None where there is none."""
+    try:
+        rows = list(to_numpy(values) if hasattr(values, "shape") else values)
+        out = [None if row is None else np.asarray(to_numpy(row), dtype=np.float64).tolist() for row in rows]
+    except (TypeError, ValueError) as error:
+        raise InvalidSetting(f"values={values!r:.60} must be vectors of residuals, one for each point") from error
+    if not all(row is None or isinstance(row, list) for row in out):
+        raise InvalidSetting(f"values={values!r:.60} must be vectors of residuals, one for each point: a matrix")
+    return out
+
+
+def _from_file(value: Any) -> Any:
+    """A value that was told, as it was: a number, a vector of residuals, or None."""
+    return value if value is None or isinstance(value, list) else float(value)
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,20 +1,20 @@
-"""Everything Escapade raises.
+"""Everything Escapade raises::
 
-EscapadeError
-├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
-│   └── WrongGradient                    jac is not the gradient of the function
-├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
-├── MissingCapability                    the function cannot do what the method needs
-├── JournalError                         a journal cannot be used, or is of another run
-└── OracleError                          something happened at the door to function values
-    ├── BudgetExhausted                  the stencil asked for would pass the budget
-    ├── TimeExhausted                    it was asked for after the deadline
-    ├── OutsideDomain                    it was asked for outside the domain of f
-    ├── UnboundedBelow                   the function returned -inf, and nan_policy is "omit"
-    ├── EvaluationFailed                 the user's function raised
-    ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
-    └── NonFiniteValue                   it returned NaN or infinity
-        └── MissingValue                 points failed for good, and are missing from a stencil
+    EscapadeError
+    ├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
+    │   └── WrongGradient                    jac is not the gradient of the function
+    ├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
+    ├── MissingCapability                    the function cannot do what the method needs
+    ├── JournalError                         a journal cannot be used, or is of another run
+    └── OracleError                          something happened at the door to function values
+        ├── BudgetExhausted                  the stencil asked for would pass the budget
+        ├── TimeExhausted                    it was asked for after the deadline
+        ├── OutsideDomain                    it was asked for outside the domain of f
+        ├── UnboundedBelow                   the function returned -inf, and nan_policy is "omit"
+        ├── EvaluationFailed                 the user's function raised
+        ├── InvalidValue (also TypeError)    it returned something that is not one real number a point
+        └── NonFiniteValue                   it returned NaN or infinity
+            └── MissingValue                 points failed for good, and are missing from a stencil
 
 Every `OracleError` carries the best point so far, `best_x` and `best_fun` (None before the first value).
 """

@@ -156,7 +156,7 @@ class Run:
                 LOG.debug("%s  %s", name, step)
                 show.step(step.nfev, f"{name}  {step}")
                 try:
-                    stop = self.limits.reached(self.trace, self.f.best[1])
+                    stop = self.limits.reached(self.trace, self.f.best[1], self.problem.value)
                 except Exception as error:  # the user's own, whatever it is
                     self.mistake, stop = error, Stop.CALLBACK_ERROR
                 if stop is None and self.watch is not None:

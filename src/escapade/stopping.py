@@ -219,7 +219,12 @@ class Callback:
 
 
 BOTTOMLESS = -1e20
-"""A function that falls below this is taken to be unbounded below."""
+"""A function that falls below so many times what it was, or its unit, is taken to be unbounded below."""
+
+
+def bottomless(value: float, start: float | None, unit: float = 1.0) -> bool:
+    """Whether a function that began at `start`, and is of the order of `unit`, has no bottom."""
+    return value < BOTTOMLESS * (unit + abs(start or 0.0))
 
 
 @dataclass
@@ -245,9 +250,9 @@ class Limits:
                 "a function of the trace; for a number of iterates pass maxiter, for one of queries maxfev"
             )
 
-    def reached(self, trace: Trace, best: float | None) -> Stop | None:
-        """The first limit reached, if any, with the best value seen."""
-        if best is not None and best < BOTTOMLESS:
+    def reached(self, trace: Trace, best: float | None, unit: float = 1.0) -> Stop | None:
+        """The first limit reached, if any, with the best value seen of a function of the order of `unit`."""
+        if best is not None and bottomless(best, trace[0].fun, unit):
             return Stop.UNBOUNDED
         if self.callback is not None and self.callback(trace[-1]):
             return Stop.CALLBACK

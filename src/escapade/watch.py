@@ -14,7 +14,7 @@ import numpy as np
 from ._array import Array
 from .errors import NonFiniteValue, OracleError
 from .oracle import Oracle
-from .stopping import BOTTOMLESS, Stop
+from .stopping import Stop, bottomless
 
 LOOKS = 200
 """The number of times that a run with a budget is looked at, at most..."""
@@ -79,7 +79,7 @@ class Watch:
         self.changes.append(value - self.start)
         if value < self.value:
             self.best, self.value = x, value
-        if value < BOTTOMLESS:
+        if bottomless(value, self.start):
             return Stop.UNBOUNDED
         return Stop.DIVERGED if len(self.changes) > LATELY and self._far(value) else None
 

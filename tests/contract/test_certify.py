@@ -293,3 +293,22 @@ def test_truth_over_two_thousand_functions(name):
     clear = truth.count(name, 2000, 0.01, negative=False)
     assert clear["wrong direction"] == 0
     assert clear["undecided"] / 2000 <= 0.01
+
+
+def test_a_saddle_at_which_a_solver_stopped_early_is_called_one():
+    """With a slope a little above the tolerance that is learnt there; far from any stationary point no one looks."""
+
+    def network(w):
+        inputs = np.linspace(-2, 2, 12)
+        seen = w[0] + w[2] * np.tanh(w[1] * inputs) + w[4] * np.tanh(w[3] * inputs)
+        return float(np.mean((seen - 1 - np.tanh(2 * inputs)) ** 2) + 1e-3 * np.sum(w**2))
+
+    saddle = np.array([1 / (1 + 1e-3), 0.0, 0.0, 0.0, 0.0])
+    for seed in range(5):
+        cert = escapade.certify(network, saddle + 1e-7 * np.eye(5)[0], rng=seed)
+        assert cert.gradient.lower > cert.gtol
+        assert cert.verdict == "saddle"
+        assert network(saddle + 0.1 * cert.direction) < network(saddle)
+        away = escapade.certify(network, saddle + 0.5 * np.eye(5)[0], rng=seed)
+        assert away.verdict == "not stationary"
+        assert away.curvature.lower == -np.inf

@@ -124,6 +124,24 @@ def test_minimize_leaves_a_saddle_and_certify_says_what_both_points_are(command,
     assert "saddle" in start.stdout
 
 
+def test_fit_says_how_well_parameters_are_known(command, folder):
+    (folder / "fits.py").write_text(
+        "import numpy as np\nt = np.linspace(0, 1, 9)\ny = 2 + 3 * t + 0.1 * np.sin(40 * t)\n"
+        "def line(p):\n    return p[0] + p[1] * t - y\n"
+    )
+    done = command("fit", "fits.py:line", "--x0", "1", "1", "--seed", "0", "-o", "fit.json")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"x\[1\] +[23]\.\d+ \+- 0\.\d+", done.stdout)
+    assert "known to" in done.stdout
+    saved = json.loads((folder / "fit.json").read_text())
+    assert len(saved["fun"]) == 9
+    held = command("fit", "fits.py:line", "--x0", "1", "1", "--upper", "5", "1.5", "--loss", "huber", "--json")
+    assert json.loads(held.stdout)["x"][1] == 1.5
+    again = command("certify", "fits.py:line", "--x", "fit.json", "--residuals")
+    assert again.returncode == 0, again.stderr
+    assert "minimum" in again.stdout
+
+
 def test_the_same_seed_gives_the_result_of_the_library(command):
     done = command("minimize", "model:loss", "--x0", "0", "0", "--method", "zo-gd-ncf", "--seed", "3", "--json")
     space = {}
@@ -419,7 +437,7 @@ def test_the_console_script_says_its_version(command):
     assert json.loads(command("version", "--json").stdout)["numpy"] == np.__version__
 
 
-@pytest.mark.parametrize("name", ["", "demo", "minimize", "certify", "check", "methods", "problems", "paper"])
+@pytest.mark.parametrize("name", ["", "demo", "minimize", "fit", "certify", "check", "methods", "problems", "paper"])
 def test_help_is_there(capsys, name):
     assert run([*name.split(), "--help"]) == 0
     assert f"Usage: escapade {name}" in capsys.readouterr().out

@@ -32,6 +32,8 @@ SAYS = {
     "promises.md": "too few digits",
     "integrations.md": "verdict     minimum",
     "structured.md": "[",
+    "start.md": "verdict     saddle",
+    "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
 }
 

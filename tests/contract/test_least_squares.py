@@ -311,5 +311,25 @@ def test_array_libraries():
     assert type(found.x) is type(xp.asarray(1.0))
 
 
+def test_residuals_may_be_told(tmp_path, fit):
+    opt = escapade.ask_tell(START, residuals=True, rng=0)
+    opt.known([START], [decay(START)])
+    asked = 0
+    while not opt.done and asked < 12:
+        points = opt.ask()
+        opt.tell([decay(p) for p in points])
+        asked += len(points)
+    opt.save(tmp_path / "lab.json")
+    opt.stop()
+    opt = escapade.ask_tell.load(tmp_path / "lab.json")
+    while not opt.done:
+        opt.tell(decays(opt.ask()))
+    found = opt.result()
+    np.testing.assert_allclose(found.x, fit.x, rtol=1e-9)
+    assert found.certificate.verdict == "minimum"
+    with pytest.raises(InvalidSetting, match="vectors of residuals"):
+        escapade.ask_tell(START, residuals=True).tell([1.0])
+
+
 def test_it_is_public():
     assert escapade.least_squares is least_squares

@@ -9,6 +9,7 @@ from escapade import certify, minimize
 from escapade.derivatives.jumps import across
 from escapade.derivatives.noise import Noise
 from escapade.oracle import Failures, Oracle
+from escapade.stopping import Stop
 
 
 def rosenbrock(x):
@@ -177,3 +178,25 @@ def test_a_constant_function_is_second_order_if_every_digit_counts():
     believed = certify(lambda x: 3.0, [1.0, 2.0], resolution=0, rng=0)
     assert believed.verdict == "second-order"
     assert (believed.gradient.upper, believed.curvature.lower, believed.curvature.upper) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e25])
+def test_a_deep_minimum_is_no_missing_bottom_in_any_unit(unit):
+    def deep(x):
+        return unit * (float(np.sum((x - 3) ** 2)) - 1e3)
+
+    def falling(x):
+        return unit * float(np.sum(x**3))
+
+    assert minimize(deep, np.array([1.0, 5.0]), rng=0).success
+    assert minimize(falling, np.array([-1.0, -2.0]), rng=0).stop is Stop.UNBOUNDED
+
+
+def test_a_variable_that_ran_off_to_1e130_raises_nothing():
+    def decay(x):
+        with np.errstate(over="ignore", under="ignore"):
+            return float((x[0] - 1) ** 2 + np.exp(-x[1]))
+
+    for size in (1e40, 1e110, 1e150):
+        assert certify(decay, np.array([1.0, size]), gtol=1e-4, rng=0).verdict in ("second-order", "undecided")
+        assert certify(decay, np.array([1.0, size]), rng=0).verdict in ("second-order", "undecided")

@@ -294,14 +294,17 @@ class Certifier:
         """Ask the finder; and again for positive curvature, where its answer left that open."""
         by_gradients = isinstance(local, GradientModel)  # which answer both questions at once
         finder = self._finder(self.failure if by_gradients else budget.halves(self.failure), local)
-        if local.gradient_norm.lower > self.gtol:
+        stationary = local.gradient_norm.lower <= self.gtol
+        nearly = self.curvature is not None and rules.nearly_stationary(local.gradient_norm, self.gtol)
+        if not (stationary or nearly):
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
         allowance = finder.allowance(local)
         finding = finder.at(local, rng)
         if finding.hessian is not None and not finding.one_sided:  # a second look would show the same
             return finding
-        if finding.certified and not by_gradients and rules.ask_for_positive(finding.curvature, self.curvtol):
+        open_still = stationary and not by_gradients and rules.ask_for_positive(finding.curvature, self.curvtol)
+        if finding.certified and open_still:
             left = replace(finder, certificate_maxfev=allowance.most + price.rows(local.d) - allowance.spent)
             lifted = left.at(local, rng, shift=RULES.lifted * self.curvtol)
             if lifted.certified:

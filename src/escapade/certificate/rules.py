@@ -113,6 +113,11 @@ def wanted_curvature(g: float, rho: float, step: float) -> float:
     return RULES.margin * max(2 * g / step, math.sqrt(2 * rho * g))
 
 
+def nearly_stationary(gradient: Interval, gtol: float) -> bool:
+    """Whether a point that is not stationary may be meant to be: a solver stopped there, by a tolerance of its own."""
+    return gradient.lower <= RULES.nearly * gtol
+
+
 def ask_for_positive(curvature: Interval, curvtol: float) -> bool:
     """Whether a search that certified -curvtol has left open whether the curvature is positive, and it may be."""
     return curvature.lower <= 0 and curvature.upper > RULES.unclear * curvtol

@@ -93,7 +93,7 @@ class ScaledProblem:
             curvtol=tolerances.curvtol,
             curvature=tolerances.curvature,
             noise=asked.noise if isinstance(asked.noise, str | None) else asked.noise / self.value,
-            rho=None if asked.rho is None else asked.rho * longest**3 / self.value,
+            rho=None if asked.rho is None else asked.rho * longest * longest * longest / self.value,
             resolution=None if asked.resolution is None else asked.resolution / shortest,
             x_scale=None,
             in_units=True,

@@ -17,6 +17,11 @@ class RuleSettings:
         "1.5 - 1 = 0.5",
     )
     unclear: float = number(2.0, "curvtol", "it is not asked for where something lower than this was seen", HELD)
+    nearly: float = number(
+        1e3, "gtol", "with relative tolerances, a direction down is looked for where the gradient is not larger: that "
+        "may be the saddle at which a solver stopped, a little early",
+        "a Newton step of a thousandth of the lengths of the variables",
+    )
     margin: float = number(
         1.2, "factor", "products towards \"minimum\" aim higher by it; a jump of the Hessian is multiplied by it",
         HELD,

@@ -13,6 +13,7 @@ from .certify import certify
 from .check import check
 from .demo import demo
 from .failures import one_line
+from .fit import fit
 from .journal import journal
 from .methods import methods
 from .minimize import minimize
@@ -32,7 +33,7 @@ app = typer.Typer(
     "Exit codes: 0 all is well, 1 no certificate holds, 2 an error (one line on stderr; set ESCAPADE_TRACEBACK=1 "
     "to see where).",
 )
-for command in (demo, minimize, certify, check, methods, problems, paper, version):
+for command in (demo, minimize, fit, certify, check, methods, problems, paper, version):
     app.command()(command)
 app.add_typer(journal, name="journal")
 

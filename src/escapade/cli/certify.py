@@ -25,6 +25,10 @@ X = Annotated[
 Finder = Annotated[
     str, typer.Option(help="How curvature is sought: see docs/methods.md.", rich_help_panel=options.FUNCTION)
 ]
+Residuals = Annotated[
+    bool,
+    typer.Option("--residuals", help="The function returns a vector of residuals.", rich_help_panel=options.FUNCTION),
+]
 Rho = Annotated[
     float | None,
     typer.Option(help="Lipschitz constant of the Hessian, if known.", rich_help_panel=options.FUNCTION),
@@ -34,6 +38,7 @@ Rho = Annotated[
 def certify(
     target: options.Target,
     x: X = None,
+    residuals: Residuals = False,
     vectorized: options.Vectorized = False,
     jac: options.Jac = None,
     samples: options.Samples = None,
@@ -79,6 +84,7 @@ def certify(
                 bounds=bounds(lower, upper, len(point)),
                 rho=rho,
                 finder=finder,
+                residuals=residuals,
                 vectorized=vectorized,
                 jac=load_gradient(target, fun, jac),
                 samples=read_samples(samples),

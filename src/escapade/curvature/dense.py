@@ -121,7 +121,8 @@ class _Forms:
         seen = (up[0] + down[0] - 2 * local.f0) / reach**2
         if extrapolated:
             seen = (4 * seen - (up[1] + down[1] - 2 * local.f0) / (2 * reach) ** 2) / 3
-        odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / np.linalg.norm(ends, axis=1) ** 3
+        n = np.linalg.norm(ends, axis=1)
+        odd = np.abs((up[0] - down[0]) / 2 - ends @ local.gradient.value) / n / n / n  # a cube may overflow
         return ways, seen, 6 * float(odd.max())
 
 

@@ -269,8 +269,8 @@ def _check_one(
     values, scale = stencil.retaken(np.outer((*t, *-t), v), np.zeros(8, dtype=np.int64), 1, "check")
     t, length, (up, down) = scale * t, float(scale[0]) * length, values.reshape(2, 4)
     *short, long, longer = (up + down - 2 * stencil.f0) / t**2
-    third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length**3
-    jump = float(hessian_discontinuity(t[1:] / length, up[1:] - down[1:], noise)) / length**2
+    third = abs(float(up[3] - down[3]) / 2 - float(up[2] - down[2])) / length / length / length  # a cube may overflow
+    jump = float(hessian_discontinuity(t[1:] / length, up[1:] - down[1:], noise)) / length / length
     seen = (4 * long - longer) / 3 if order == 4 else long
     moved = abs(longer - long) / (1 if order < 4 else 4)  # truncation, which products at twice the steps measure
     noise_error = 8 * value_error / t[:2] ** 2

@@ -117,7 +117,8 @@ def third_derivative(stencil: CoordinateStencil) -> float:
 
     Queries: none beside the usual rows
     """
-    return float(np.max(np.abs(stencil.third_differences / stencil.steps**3)))
+    h = stencil.steps
+    return float(np.max(np.abs(stencil.third_differences / h / h / h)))  # a cube may overflow
 
 
 def third_derivative_along(stencil: CoordinateStencil, v: Vector) -> float:
@@ -128,7 +129,7 @@ def third_derivative_along(stencil: CoordinateStencil, v: Vector) -> float:
     h = PRODUCTS.longest * float(np.median(stencil.steps))
     ends = np.outer((h, -h, 2 * h, -2 * h), v)
     (a, b, c, e), (part,) = stencil.retaken(ends, np.zeros(4, dtype=np.int64), 1, "check")
-    return abs(float((c - e) / 2 - (a - b))) / (float(part) * h) ** 3
+    return abs(float((c - e) / 2 - (a - b))) / (float(part) * h) / (float(part) * h) / (float(part) * h)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from .._array import Array, like, to_numpy
 from ..oracle import Oracle
-from ..stopping import BOTTOMLESS, Ending, Stop
+from ..stopping import Ending, Stop, bottomless
 from ..trace import Iterate, Move
 from .base import Iterates
 
@@ -34,9 +34,12 @@ class SciPyDescent:
         start = to_numpy(x).astype(np.float64)
         solve: Any = scipy_minimize
 
+        first: list[float] = []
+
         def fun(y: Any) -> float:
             value = f.value(like(y, x))
-            if value < BOTTOMLESS:
+            first[:] = first or [value]
+            if bottomless(value, first[0]):
                 raise _Bottomless
             return value
 

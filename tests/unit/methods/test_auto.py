@@ -773,3 +773,22 @@ def test_a_run_that_ends_for_want_of_budget_has_used_it(fun, rows, prefer):
     x0 = np.full(d, 0.5) + 0.1 * np.random.default_rng(0).standard_normal(d)
     result = escapade.minimize(fun, x0, maxfev=rows * (d + 1), rng=0, prefer=prefer, gtol=1e-4, curvtol=1e-2)
     assert result.stop is not Stop.BUDGET or rows * (d + 1) - result.nfev <= 4 * (d + 1) + 40
+
+
+def test_errors_that_stay_where_f_falls_to_zero_are_measured_in_few_variables_too():
+    """Residuals of a fit, each wrong by 1e-9: f falls to 1e-17, and its errors do not fall with it."""
+    t = np.linspace(0, 3, 20)
+    spent = []
+    for seed in range(5):
+        noise = np.random.default_rng([77, seed])
+
+        def loss(p, noise=noise):
+            seen = p[0] * np.exp(-p[1] * t) + p[2] * np.cos(p[3] * t)
+            exact = 2 * np.exp(-1.3 * t) + np.cos(1.7 * t)
+            return float(np.mean((seen - exact + 1e-9 * noise.standard_normal(20)) ** 2))
+
+        x0 = np.array([2.0, 1.3, 1.0, 1.7]) * np.exp(0.1 * np.random.default_rng(seed).standard_normal(4))
+        result = escapade.minimize(loss, x0, rng=seed, maxfev=2500)
+        assert result.fun < 1e-10
+        spent.append(result.nfev)
+    assert np.median(spent) < 1000

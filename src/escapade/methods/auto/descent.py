@@ -130,6 +130,8 @@ class Descent:
     def _measured_again(self, p: Point) -> Point:
         """p with a central gradient, and the model that is seen there."""
         if self.differences.few:
+            if self.differences.noise_outdated(p):
+                self.differences.measure_noise(p, self.rng, self.differences.ones)
             p, B = self.differences.dense(p)
             self.model, self.region.radius = Model(DenseMatrix(B)), TRUST_REGION.after_failure
             return p

@@ -48,6 +48,8 @@ class Differences:
     """What is asked for; relative tolerances are tighter where f curves less."""
     noise: float = 0.0
     """The standard deviation of the error of f; 0 for rounding alone."""
+    measured_at: float = np.inf
+    """|f| where its noise was last measured."""
     diagonal_error: float = DIFFERENCES.diagonal_error
     """How wrong the diagonal of the model may be, relatively."""
 
@@ -116,8 +118,13 @@ class Differences:
 
         Queries: 9
         """
+        self.measured_at = abs(p.f)
         values = table(self.f.tagged("check"), self.array(p.y), unit, p.f, rng)
         self.noise = max(self.noise, NOISE.safety * (table_estimate(values) or 0.0))
+
+    def noise_outdated(self, p: Point) -> bool:
+        """Whether f has fallen so far since its noise was measured that it may be another."""
+        return abs(p.f) < DIFFERENCES.outdated * self.measured_at
 
     def update_noise(self, noise: Noise, value: float) -> bool:
         """Take the noise that was seen around a point of this value; whether it is much more than was assumed."""

@@ -37,6 +37,8 @@ class DifferenceSettings:
                       "model failed", ABLATED + "1.02 times the queries")
     noisier: float = number(50.0, "factor", "noise larger than assumed by less makes no difference",
                             "an error of sqrt(50) in a step doubles no gradient error that decides")
+    outdated: float = number(1e-4, "of |f|", "noise is measured again where f fell below that since, and steps fail",
+                             "where terms of f cancel their errors stay: benchmarks/scale.py ode")
     resolved: int = number(64, "units in the last place of x_i", "no step is shorter",
                            "2^6: an error of 1% of the step")
     diagonal_error: float = number(0.3, "relative", "the error assumed of the model's diagonal before secants tell",
