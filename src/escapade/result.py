@@ -12,11 +12,12 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import _html
-from ._array import Array, to_numpy
+from ._array import Array, Matrix, to_numpy
 from ._plain import dtype_of, plain, restored
 from ._text import counted, sentence
 from .certificate import Certificate
 from .certificate.certificate import COLOURS
+from .errors import MissingCapability
 from .oracle import Oracle
 from .stopping import Stop
 from .structure import Structure
@@ -165,6 +166,27 @@ class Result(OptimizeResult):
         result.update(stop=Stop[data["stop"]], certificate=certificate, history=history, structure=None)
         structure = Structure.restored(data["structure"])
         return result if structure is None else result.shaped(structure)
+
+    @property
+    def hess(self) -> Matrix | None:
+        """The Hessian of f at x, of the variables as a vector, where the certificate measured all of it."""
+        return None if self.certificate is None else self.certificate.hess
+
+    @property
+    def hess_inv(self) -> Matrix | None:
+        """Its inverse, where it is positive definite."""
+        try:
+            return None if self.certificate is None else self.certificate.covariance()
+        except MissingCapability:
+            return None
+
+    def covariance(self, scale: float = 1.0) -> Matrix:
+        """That of an estimate x, where f is a negative log-likelihood: see `Certificate.covariance`."""
+        if self.certificate is None:
+            raise MissingCapability(
+                "no certificate was made of x, and no Hessian measured: certify(fun, x, finder='dense') does both"
+            )
+        return self.certificate.covariance(scale)
 
     def judged(self, certificate: Certificate) -> Self:
         """The same with another certificate of x, and what follows from it."""

@@ -188,7 +188,7 @@ def _written(
         residual, reduced, finding, gtol=certifier.gtol, curvtol=certifier.curvtol, rho=rho.value
     )
     jac = box.gradient(np.zeros(0, dtype=np.int64), np.zeros(0))
-    return replace(written, verdict=verdict, radius=radius, active=box.listed(), jac=jac)
+    return replace(written, verdict=verdict, radius=radius, active=box.listed(), jac=jac, hess=None)
 
 
 def _undecided(certifier: Certifier, box: Box, why: str) -> Certificate:
@@ -224,7 +224,7 @@ def _by_free_variables(certifier: Certifier, box: Box, rng: np.random.Generator)
             found = replace(found, verdict="second-order", radius=None)
     here = None if direction is None else like(direction, around.x)
     jac = box.gradient(box.sets.free, local.gradient.value)
-    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed(), jac=jac)
+    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed(), jac=jac, hess=None)
 
 
 def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certificate:
@@ -234,7 +234,7 @@ def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certifi
     if not np.all(np.isfinite(seen.slope.value)):
         return _undecided(certifier, box, LOST)
     certificate = _from_lines(certifier, box, seen, rng)
-    return replace(certificate, jac=box.gradient(which, seen.slope.value))
+    return replace(certificate, jac=box.gradient(which, seen.slope.value), hess=None)
 
 
 def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Generator) -> Certificate:

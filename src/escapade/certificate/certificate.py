@@ -7,11 +7,14 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+
 from .. import _html
-from .._array import Array, Vector
+from .._array import Array, Matrix, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
+from ..errors import MissingCapability
 from ..interval import Interval
 from ..structure import Structure
 from ..tolerances import Units
@@ -80,6 +83,8 @@ class Certificate:
     """Holds the smallest eigenvalue of the Hessian."""
     jac: Array = None
     """The gradient of f at x as it was measured, in the user's variables."""
+    hess: Matrix | None = None
+    """The Hessian of f at x in the user's variables, as a matrix, where all second differences were taken."""
     direction: Array = None
     """At a saddle, a unit vector along which f decreases."""
     radius: float | None = None
@@ -132,6 +137,47 @@ class Certificate:
     def holds(self) -> bool:
         """The point was shown to be second-order stationary: the verdict is "minimum" or "second-order"."""
         return self.verdict in ("minimum", "second-order")
+
+    def covariance(self, scale: float = 1.0) -> Matrix:
+        """`scale` times the inverse of the Hessian: the covariance of an estimate, asymptotically.
+
+        scale=1 where f is a negative log-likelihood, 2 where it is a chi-squared, minus twice a log-likelihood, and 1/n
+        where it is the mean of a negative log-likelihood over n data.
+
+        Raises
+        ------
+        MissingCapability
+            Where no Hessian was measured, or its smallest eigenvalue was not shown to be positive.
+        """
+        if self.hess is None:
+            raise MissingCapability(
+                "no Hessian was measured at x: certify(fun, x, finder='dense').covariance() measures all of it"
+            )
+        sizes = np.sqrt(np.abs(np.diag(self.hess)))
+        sizes[sizes == 0.0] = 1.0
+        values, vectors = np.linalg.eigh(self.hess / np.outer(sizes, sizes))
+        if not (self.curvature.lower > 0 and values[0] > len(sizes) * np.finfo(np.float64).eps):
+            raise MissingCapability(
+                "the Hessian is singular or not shown to be positive, its smallest eigenvalue lies in "
+                f"{self.curvature}: f hardly changes along {self.along(vectors[:, 0] / sizes)}; fix or join these "
+                "parameters"
+            )
+        return np.asarray(scale * np.linalg.inv(self.hess / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
+
+    def softest(self, count: int = 3) -> list[tuple[float, str]]:
+        """The least eigenvalues of the Hessian, and their directions by the names of the variables; none where no
+        Hessian was measured."""
+        if self.hess is None:
+            return []
+        values, vectors = np.linalg.eigh(self.hess)
+        return [(float(value), self.along(v)) for value, v in zip(values[:count], vectors.T, strict=False)]
+
+    def along(self, v: Vector) -> str:
+        """A direction by the names of the variables that it moves most."""
+        v = v / np.linalg.norm(v)
+        order = [i for i in np.argsort(-np.abs(v))[:4] if abs(v[i]) > 0.05]
+        names = {i: f"x[{i}]" if self.structure is None else self.structure.names[i] for i in order}
+        return " ".join(f"{v[i]:+.2f} {name}" for i, name in names.items())
 
     @property
     def noise_limited(self) -> bool:

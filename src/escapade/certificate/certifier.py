@@ -136,7 +136,9 @@ class Certifier:
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
-        return replace(certificate, jac=local.gradient.value / local.unit)
+        H = certificate.hess
+        hess = None if H is None else H / np.outer(local.unit, local.unit)
+        return replace(certificate, jac=local.gradient.value / local.unit, hess=hess)
 
     def within(self, frame: Selection) -> Certifier:
         """The same for the variables of a frame."""
@@ -436,6 +438,7 @@ class Certifier:
             reason=finding.reason,
             attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
             price=finding.price or None,
+            hess=finding.hessian,
             trusted=trusted,
             scaled=self.in_units or self.x_scale is not None,
         )

@@ -103,13 +103,17 @@ class ScaledProblem:
         """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
         stay those in y."""
         value, units, jac = self.value, self.units, found.jac
-        if jac is not None and self.unit is not None:
-            jac = value * jac / to_numpy(self.unit)
+        if self.unit is not None:
+            unit = to_numpy(self.unit).astype(np.float64)
+            jac = None if jac is None else value * jac / unit
+            if found.hess is not None:
+                found = replace(found, hess=value * found.hess / np.outer(unit, unit))
         if found.active is not None and self.unit is not None:
             found = replace(found, active=found.active.times(value / to_numpy(self.unit)))
         if self.frame is not None:
             found = self._framed(found, self.frame, x)
             jac = self.frame.slopes(jac) if jac is not None else None
+            found = replace(found, hess=None)  # of the variables of the frame alone
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {
