@@ -24,6 +24,7 @@ from .executors.lockstep import Lockstep
 from .methods import Auto
 from .minimize import minimize
 from .oracle import Failures, Journal, Oracle
+from .progress import progress as shown_progress
 from .result import Result
 from .shaped import shaped_arguments
 from .starts import Sampler, given, sampled
@@ -231,6 +232,7 @@ def multistart(
     timeout: float | None = None,
     journal: Any = None,
     stop: Rule | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Multistart:
     """Minimise from many starts at once; the runs share one evaluation a round.
@@ -276,22 +278,30 @@ def multistart(
     spread = spread_of(np.array([to_numpy(x).astype(np.float64) for x in points]))
     basins = None if most is None else Basins(most, spread, joining=journal is None)
     looks: list[Oracle] = []
+    spent: list[int] = []
+    show = shown_progress(progress, None)
+
+    def told(result: Result) -> Result:
+        spent.append(result.nfev)
+        show.step(sum(spent), f"{len(spent)} of {len(points)} runs have ended")
+        return result
 
     def job(i: int, evaluate: CoroutineThread[Result]) -> Result:
         record = None if journal is None else Journal.of(journal).numbered(i)
         own: dict[str, Any] = {"rng": generators[i], "workers": evaluate, "journal": record, "vectorized": vectorized}
         if basins is None:
-            return minimize(fun, points[i], args, stop=stop, **own, **options)
+            return told(minimize(fun, points[i], args, stop=stop, **own, **options))
         look: dict[str, Any] = {"vectorized": vectorized, "workers": evaluate, "failures": Failures("penalise")}
         f = Oracle.of(fun, args=args, **look, **paired)
         looks.append(f)
         gate = Gate(basins, i, evaluate.pause, f.tagged("join"), stop)
-        return minimize(fun, points[i], args, stop=gate, **own, **options)
+        return told(minimize(fun, points[i], args, stop=gate, **own, **options))
 
     lockstep = Lockstep(executor, None if basins is None else basins.decide)
     try:
         ended = lockstep.run([partial(job, i) for i in range(len(points))])
     finally:
+        show.close(f"{len(spent)} of {len(points)} runs have ended.")
         if executor is not workers and hasattr(executor, "close"):
             executor.close()
     failed = [one for one in ended if isinstance(one, BaseException)]

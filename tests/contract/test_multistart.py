@@ -194,3 +194,13 @@ def test_the_picture_and_the_table_show_every_minimum():
     html = found._repr_html_()
     assert html.count("not certified") == 6
     assert escapade.Multistart.from_json(found.to_json()).to_json() == found.to_json()
+
+
+def test_progress_is_one_for_all_runs(capsys, monkeypatch):
+    monkeypatch.setattr("escapade.progress.EVERY", 0.0)
+    search(n=4, certify=1, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [f"{k} of 4 runs have ended" for k in (1, 2, 3, 4)] + ["4 of 4 runs have ended."]
+    search(n=2, certify=1)
+    assert capsys.readouterr() == ("", "")
