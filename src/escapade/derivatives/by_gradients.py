@@ -179,11 +179,19 @@ class GradientProducts:
 
         Queries: none; four gradients
         """
-        far, short = self.on(q, SLOPES.far), self.on(q, SLOPES.short)
+        part = self._short(delta)
+        far, short = self.on(q, SLOPES.far), self.on(q, part)
         off, closer = norm2(far.image - image), norm2(short.image - image)
-        noise = self.P.norm**2 * self._slopes.noise(SLOPES.short * self.local.step * short.shortness)
+        noise = self.P.norm**2 * self._slopes.noise(part * self.local.step * short.shortness)
         error = STEPS.truncation_safety * max(off, closer - noise)
         return error, closer > noise + max(CONSISTENCY.subscale * delta, STEPS.truncation_safety * off)
+
+    def _short(self, delta: float) -> float:
+        """The part of the usual step that is as short as noise lets delta show, and x resolves; an eighth at most."""
+        local, noise = self.local, self.P.norm**2 * self._slopes.norm
+        reach = float(np.linalg.norm(to_numpy(local.x) / local.unit))
+        least = max(SLOPES.visible * noise / delta, CONSISTENCY.rounding_room * epsilon(local.x) * reach)
+        return min(SLOPES.short, least / local.step)
 
     def direction(self, q: Vector) -> tuple[Vector, float]:
         """The unit vector along P q, and the length of P q."""
@@ -241,29 +249,43 @@ def measure_by_gradients(
 
 
 def _with_noise(slopes: Slopes, rng: np.random.Generator) -> tuple[Slopes, float]:
-    """The noise of gradients, from the differences of fourth and fifth order of a table along a random line; and how
-    large the Hessian is along it.
+    """The noise of gradients, from a table along a random line; and how large the Hessian is along it.
 
-    Queries: none; 5 gradients, up to 13 for few variables, and as many again where one is missing
+    What fades on a table that is much closer is structure of the gradient, and no noise: steps must not step over it.
+
+    Queries: none; 5 gradients, up to 13 for few variables, and as many again where they show more than rounding, or
+    where one is missing
     """
     stencil, d = slopes.stencil, slopes.stencil.d
     ray = rng.standard_normal(d)
     ray /= np.linalg.norm(ray)
+    rows, t = _table(slopes, ray, 1.0)
+    eps = max(epsilon(stencil.x), stencil.f.gradient_precision)
+    floor, shown = eps * float(np.max(np.abs(rows))), _scatter(rows)
+    if shown > NOISE.significant * floor:
+        close, _ = _table(slopes, ray, NOISE.close[0])
+        fades = NOISE.agree * _scatter(close) < shown and len(np.unique(close, axis=0)) > NOISE.alike
+        shown = _scatter(close) if fades else shown
+    level = max(NOISE.safety * shown, floor, np.finfo(np.float64).tiny)
+    return replace(slopes, level=level), norm2(rows[1] - rows[0]) / t
+
+
+def _table(slopes: Slopes, ray: Vector, part: float) -> tuple[Vector, float]:
+    """Equally spaced gradients along a line, the one at x first, and their distance."""
+    d, x = slopes.stencil.d, slopes.stencil.x
     m = SLOPES.points if d >= SLOPES.entries else SLOPES.points + math.ceil(SLOPES.entries / d)
-    for part in (1.0, *SHORTER):
-        t = part * spacing(stencil.x)
+    for length in (1.0, *SHORTER):
+        t = length * part * spacing(x)
         try:
-            rows = np.concatenate([slopes.g[None, :], slopes.at(np.outer(t * np.arange(1, m + 1), ray))])
-            break
+            return np.concatenate([slopes.g[None, :], slopes.at(np.outer(t * np.arange(1, m + 1), ray))]), t
         except NonFiniteValue as error:
             lost = error
-    else:
-        raise lost
-    shown = [math.sqrt(float(np.mean(np.diff(rows, k, axis=0) ** 2)) / math.comb(2 * k, k)) for k in (4, 5)]
-    eps = max(epsilon(stencil.x), stencil.f.gradient_precision)
-    floor = eps * float(np.max(np.abs(rows)))
-    level = max(NOISE.safety * max(shown), floor, np.finfo(np.float64).tiny)
-    return replace(slopes, level=level), norm2(rows[1] - rows[0]) / t
+    raise lost
+
+
+def _scatter(rows: Vector) -> float:
+    """The standard deviation of an entry, by differences of fourth and fifth order, where smooth parts are gone."""
+    return max(math.sqrt(float(np.mean(np.diff(rows, k, axis=0) ** 2)) / math.comb(2 * k, k)) for k in (4, 5))
 
 
 def _fitting_step(slopes: Slopes, sign: Vector, size: float) -> tuple[float, list[Product], float]:

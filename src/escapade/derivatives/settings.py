@@ -405,12 +405,14 @@ class SlopeSettings:
                          "smooth parts fall as the fourth power of a spacing of 2e-5")
     entries: int = number(8, "entries", "of fewer variables the table is longer", "a deviation from 9 numbers")
     far: float = number(2.375, "factor", "the longer steps that a product is compared with", "19/8: of few digits")
-    short: float = number(0.125, "factor", "and the shorter ones", "noise is 8 times as large there")
+    short: float = number(0.125, "factor", "and the longest of the much shorter ones", "noise is 8 times as large")
+    visible: float = number(11.5, "noise / delta", "these are so long where noise allows shorter ones",
+                            "16 / sqrt(2): noise is a sixteenth of delta, a quarter of what is another function")
     fits: int = number(2, "times", "a step is fitted to truncation and noise at most so often", LIMIT)
     fitting: float = number(4.0, "factor", "a step fits that differs by less from the balanced one",
                             "errors are then at most 16 times the least")
     reach: float = number(8.0, "steps", "values along a sign vector, against gradients, are so far away at most", HELD)
-    vectors: int = number(3, "vectors", "random ones that show the truncation of a whole Hessian", "6 gradients")
+    vectors: int = number(2, "vectors", "random ones that show the truncation of a whole Hessian", "4 gradients")
     hutchinson: int = number(3, "vectors", "random sign vectors that show the diagonal of a Hessian", STUDY)
 
 

@@ -89,7 +89,7 @@ class Surrogate:
         _, P, a = self._parts(s)
         k = np.where(self.is_value > 0, P, P * a / self.length**2)
         lin = np.where(self.is_value[:, None] > 0, self.z, self.u) @ s
-        return np.asarray((k + self.linear * lin) @ self.weights)
+        return np.asarray((k + self.linear * lin + MODELS.flat * self.is_value) @ self.weights)
 
     def _parts(self, s: Vector) -> tuple[Matrix, Vector, Vector]:
         delta = s - self.z

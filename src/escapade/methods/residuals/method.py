@@ -130,6 +130,12 @@ class _Run:
     radius: float = 0.0
     lead: float = 0.0
     """Of the process over Broyden's model: the averaged log ratio of their errors."""
+    second: Matrix | None = None
+    """S = sum_i w_i r_i H_i, while Newton steps are taken."""
+    at_differences: float = math.inf
+    """The cost where differences were taken last."""
+    slow: int = 0
+    """How often in a row little was gained until differences were taken again."""
     without_gain: int = 0
     """Steps in a row whose gain noise explains."""
     closer: float = 1.0
@@ -157,10 +163,14 @@ class _Run:
             if self._try(*chosen, surrogate):
                 yield self.iterate()
             stale, fails = self.steps_since > 0, self.poor
+            if self.second is not None:
+                self._follow_newton()
+                continue
             if self._idle():
                 return
             if (fails >= MODELS.poor_steps and stale) or fails >= MODELS.fresh_poor_steps:
                 self._differences()
+                self._look_beyond_gauss_newton()
 
     def start(self) -> None:
         """The first residuals and differences."""
@@ -172,6 +182,13 @@ class _Run:
         )
         self._differences()
         self.radius = TRUST_REGION.first * max(norm2(self.z), 1.0)
+
+    def _gradient(self) -> Vector:
+        """Of the cost, by the model; the bias of forward differences is known where S is."""
+        g = self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        if self.second is None or self.steps_since > 0 or self.f.has_jacobian:
+            return np.asarray(g)
+        return np.asarray(g - self._difference_steps() / 2 * np.diag(self.second))
 
     def _idle(self) -> bool:
         """Whether noise has explained all that many steps brought. Keeps the radius above what noise hides."""
@@ -188,7 +205,7 @@ class _Run:
         if self.cost == 0.0:
             return True
         certifier, (low, high) = self.method.certifier, self._room()
-        g = self.J.T @ (self.loss.weights(self.r)[0] * self.r)
+        g = self._gradient()
         g = np.where(((low >= 0) & (g > 0)) | ((high <= 0) & (g < 0)), 0.0, g)
         if certifier.gtol is not None:
             return bool(norm2(g / self.s) <= RUN.aim * self.closer * certifier.gtol)
@@ -247,13 +264,15 @@ class _Run:
 
     def _step(self, surrogate: Surrogate | None) -> tuple[Vector, float] | None:
         """The step of the model that predicted better, and the decrease it promises; None if none is worth a query."""
-        if surrogate is not None and self.lead >= 0:
+        if surrogate is not None and self.lead >= 0 and self.second is None:
             s, predicted = self._refined(surrogate)
             if self._worth(s, predicted):
                 return s, predicted
         w, v = self.loss.weights(self.r)
-        g = self.J.T @ (w * self.r)
+        g = self._gradient()
         B = (self.J.T * np.maximum(v, TRUST_REGION.convex * w)) @ self.J
+        if self.second is not None:
+            B = (self.J.T * v) @ self.J + self.second
         s = boxed_step(g, B, self.radius, *self._room())
         predicted = -float(g @ s + s @ B @ s / 2)
         return (s, predicted) if self._worth(s, predicted) else None
@@ -336,6 +355,37 @@ class _Run:
         if self.f.has_jacobian:
             self._differences()
         return True
+
+    def _look_beyond_gauss_newton(self) -> None:
+        """Where Jacobians are taken again and again and little is gained, the residuals are large, and their curvatures
+        matter: S is measured, and Newton steps are taken with fresh Jacobians.
+
+        Queries: d*(d + 3)/2 where that is so
+        """
+        d, before, self.at_differences = len(self.z), self.at_differences, self.cost
+        self.slow = self.slow + 1 if before - self.cost < MODELS.slow * self.cost else 0
+        whole = len(self.method.pattern.groups) == d and self.method.domain.unbounded and self.method.noise == 0
+        if self.slow < MODELS.slow_times or d > MODELS.newton or not whole:
+            return
+        self.slow = 0
+        h, eye, (i, j) = MODELS.second_step, np.eye(d), np.triu_indices(d, k=1)
+        ways = h * np.concatenate([eye, -eye, eye[i] + eye[j]])
+        try:
+            R = self.f(points(like((self.z + ways) * self.s, self.x)))
+        except MissingValue:
+            return
+        weighted, S = self.loss.weights(self.r)[0] * self.r, np.zeros((d, d))
+        up, down, both = R[:d], R[d : 2 * d], R[2 * d :]
+        S[i, j] = S[j, i] = (both - up[i] - up[j] + self.r) @ weighted / h**2
+        S[np.arange(d), np.arange(d)] = (up + down - 2 * self.r) @ weighted / h**2
+        self.second, self.radius = S, max(self.radius, RUN.again * max(1.0, norm2(self.z)))
+
+    def _follow_newton(self) -> None:
+        """After a Newton step: another Jacobian if it was good, else the models take over again."""
+        if self.poor:
+            self.second = None
+        if self.steps_since > 0:
+            self._differences()
 
     def _count(self, gain: float) -> None:
         """Count steps whose gain noise explains."""

@@ -65,6 +65,12 @@ class ModelSettings:
     flat: float = number(1e2, "prior variances", "of the constant and linear part, in units of the other's", STUDY)
     nugget: float = number(1e-11, "of the variances", "keeps the kernel matrix definite", STUDY)
     variances: int = number(7, "powers of 100", "of the noise's variance that are tried for that of a residual", LIMIT)
+    slow: float = number(
+        1e-2, "of the cost", "less gained between two Jacobians is little: residuals are large, and curve", STUDY
+    )
+    slow_times: int = number(2, "times", "in a row, before second differences of residuals are taken", STUDY)
+    newton: int = number(20, "variables", "up to this number", "d (d + 3) / 2 queries: 11 Jacobians")
+    second_step: float = number(2.0**-11, "of s", "their steps", "as those of a certificate")
     refinements: int = number(12, "steps", "of Gauss-Newton on the surrogate, for one step of the method", LIMIT)
 
 

@@ -31,12 +31,12 @@ def trust_region_step(g: Vector, B: Matrix, radius: float) -> Vector:
         middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2 if low > 0 else high * 1e-2
         length = norm2(step(middle))
         low, high = (middle, high) if length > radius else (low, middle)
-        if abs(length - radius) <= CLOSE * radius or high <= 1e-18 * top:
+        if (1 - CLOSE) * radius <= length <= radius or high <= 1e-18 * top:
             break
     s = step(high)
     length = norm2(s)
     if length < (1 - 2 * CLOSE) * radius and w[0] < -TRUST_REGION.curved * top:  # hard case: along the lowest
-        s[0] += math.copysign(math.sqrt(radius**2 - length**2), s[0] if s[0] else 1.0)
+        s[0] = math.copysign(math.sqrt(radius**2 - length**2 + s[0] ** 2), s[0] if s[0] else 1.0)
     return np.asarray(V @ s)
 
 
