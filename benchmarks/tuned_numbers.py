@@ -55,6 +55,7 @@ EXEMPT = {
     ("derivatives/consistency.py", "locally_constant: 256"): "16^2, of an extrapolation",
     ("derivatives/estimates.py", "gradient: 1.9"): WEIGHTS,
     ("derivatives/estimates.py", "curvature_along: 1.7"): "(4 + 1) / 3, as the comment beside it says",
+    ("derivatives/feasible.py", "SHORT = 16.0"): "4^2: as far as rounding leaves a slope digits",
     ("derivatives/feasible.py", "SINGLE = np.array([1.0, 2.0, -1.0])"): "points of a stencil",
     ("derivatives/feasible.py", "CENTRAL, INWARD = (np.array([1.0, -1.0, 2.0, -2.0]), np.array([1.0, 2."): "the same",
     ("certificate/bounded.py", "NONE: Estimate[Vector] = Estimate(np.zeros(0), np.zeros(0))"): "no variables",

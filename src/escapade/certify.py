@@ -27,6 +27,7 @@ from .tolerances import as_scale, require_positive
 from .validation import (
     CONSTRAINED,
     check_certificate_maxfev,
+    check_evidence,
     check_geometry,
     check_resolution,
     check_tolerances,
@@ -52,6 +53,7 @@ def certify(
     resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    evidence: Literal["sampled", "whole"] = "sampled",
     maxfev: int | None = None,
     certificate_maxfev: int | None = None,
     workers: Any = None,
@@ -100,6 +102,9 @@ def certify(
         most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
+    evidence : "sampled" or "whole"
+        What a claim about the curvature of a finite sum rests on: fresh samples, of which kinds that are too rare are
+        excluded by name, or values of the whole sum, which exclude nothing. See docs/samples.md.
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
@@ -159,6 +164,7 @@ def certify(
         rho=rho,
         resolution=resolution,
         finder=finder,
+        evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
     )
     relative = gtol is None and curvtol is None

@@ -12,9 +12,11 @@ from . import budget
 from ._array import as_point, like, to_numpy
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
+from .derivatives.groups import few_samples
 from .domain import Geometry
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method, uses_gradients
+from .methods.auto import SampledAuto
 from .oracle import Failures, Journal, Oracle, Policy, jac_of
 from .result import Result
 from .run import Run
@@ -25,6 +27,7 @@ from .trace import HISTORY
 from .validation import (
     CONSTRAINED,
     check_certificate_maxfev,
+    check_evidence,
     check_geometry,
     check_prefer,
     check_resolution,
@@ -57,6 +60,7 @@ def minimize(
     resolution: float | None = None,
     vectorized: bool = False,
     samples: int | Literal["stream"] | None = None,
+    evidence: Literal["sampled", "whole"] = "sampled",
     workers: Any = None,
     rng: Any = None,
     callback: Callable[..., Any] | None = None,
@@ -104,6 +108,9 @@ def minimize(
         The length below which f is not believed. None: the certificate looks for structure of f below the scale of its
         variables, and claims nothing that holds only below it. 0: f is believed at all lengths. r > 0: the certificate
         takes no step shorter than r, and its claims hold above r. See docs/scale.md.
+    samples, evidence : optional
+        n for an average over the ids 0 to n - 1, "stream" for one over 64-bit ids without end; and what a certificate
+        of a finite sum rests on: "sampled" or "whole". See docs/samples.md.
     maxfev, maxiter, maxtime : int, int, float, optional
         Budgets of queries (hard), iterates, and seconds.
     certificate_maxfev : int, optional
@@ -175,7 +182,7 @@ def minimize(
     check_certificate_maxfev(certificate_maxfev)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
-    omits = method == "auto" or isinstance(method, Auto)
+    omits = method == "auto" or isinstance(method, Auto | SampledAuto)
     failures = (Failures.omitting if omits else Failures)(on_error, nan_policy, retries)
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
@@ -198,22 +205,29 @@ def minimize(
         timeout=timeout,
         failures=failures,
     )
-    if f.differentiable and not (geometry.plain and uses_gradients(method)):
+    whole = method == "auto" and few_samples(samples, x.shape[0])
+    batches = method == "auto" and samples is not None and not whole
+    if f.differentiable and (batches or not (geometry.plain and uses_gradients(method))):
         name = method if isinstance(method, str) else method.name
-        warn_unused(f"method={name!r}" if geometry.plain else CONSTRAINED)
+        warn_unused(f"method={name!r}{' on samples' if batches else ''}" if geometry.plain else CONSTRAINED)
         f.forget_derivatives()
     if known is not None:
         pairs = known_pairs(known, x, samples)
         f.know(*pairs)
     f.until(limits.deadline)
     f.within(geometry.domain)
-    share = budget.of_method(failure, sampled=samples is not None)
+    if whole:
+        f = f.summed()
+    share = budget.of_method(failure, sampled=samples is not None and method != "auto")
     goal = Goal(
-        asked.gtol, asked.curvtol, share, noise, prefer=prefer, certificate_maxfev=certificate_maxfev
+        *(asked.gtol, asked.curvtol, share, noise),
+        prefer=prefer,
+        evidence=check_evidence(evidence, samples),
+        certificate_maxfev=certificate_maxfev,
     )
     certifier = Certifier(
         gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
-        maxfev=certificate_maxfev,
+        maxfev=certificate_maxfev, evidence=evidence,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -221,6 +235,7 @@ def minimize(
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
         settings |= {} if resolution is None else {"resolution": resolution}
+        settings |= {} if evidence == "sampled" else {"evidence": evidence}
         settings |= {} if certified else {"certificate": certificate}
         settings |= {} if known is None else {"known": pairs}
         settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}

@@ -20,6 +20,7 @@ from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
 from .methods import PRESETS, Auto, Goal, Method
+from .methods.auto import SampledAuto
 from .oracle import Oracle
 from .progress import Progress, progress
 from .result import Result
@@ -101,8 +102,9 @@ class Run:
         result.update(method=name, constants=self.constants)
         if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
             result.update(x=self.x, fun=self.fun)
-        if self.watch is not None and self.x is self.watch.best and math.isnan(result.fun):
-            result.update(fun=self.watch.value)
+        watch = self.watch
+        if watch is not None and self.x is watch.best and not (result.success and math.isfinite(result.fun)):
+            result.update(fun=watch.value)
         return result
 
     def _ended(self, error: BaseException) -> Ending:
@@ -121,7 +123,7 @@ class Run:
                 ending = Ending(Stop.DIVERGED) if far else ending
             except (OracleError, KeyboardInterrupt) as error:
                 x, ending = watch.best, self._ended(error)
-        elif ending.stop is Stop.NON_FINITE or watch.value < watch.start:
+        else:
             x = watch.best
         if x is self.x:
             return ending
@@ -138,7 +140,7 @@ class Run:
             method = self._configured(f, y)
             if self.spent == 0.0 and self.certified:  # the driver certifies its last iterate, inside the budget
                 self._reserve(f, y.shape[0])
-            if f.samples is not None:
+            if f.samples is not None and f.batch is None:
                 self.watch = Watch(self.f, self.x)
             run = method.iterates(f, y, self.rng)
             while True:
@@ -214,7 +216,7 @@ class Run:
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
         if isinstance(method, Auto) and not f.domain.unbounded:
             method = replace(method, certifier=replace(self.certifier, x0=y))
-        if isinstance(method, Auto) and not self.certified:
+        if isinstance(method, Auto | SampledAuto) and not self.certified:
             method = replace(method, certified=False)
         if hasattr(method, "finder") or getattr(method, "certifies", False):
             carrier: Any = getattr(method, "finder", method)
@@ -259,7 +261,7 @@ class Run:
         certificate = replace(problem.certificate(found, self.x), failure=self.failure)
         if math.isfinite(certificate.fun):
             return certificate
-        if f.samples is None:  # the budget ended before the value
+        if f.samples is None or f.batch is not None:  # the budget ended before the value
             return replace(certificate, fun=f.value(self.x))
         try:
             return replace(certificate, fun=f.on(f.draw(VALUE_SAMPLES, self.rng)).value(self.x))

@@ -101,3 +101,12 @@ def check_geometry(geometry: Geometry, *, samples: Any = None, method: Any = "au
             f"method={name!r} cannot keep to bounds, constraints or invariances: choose method='auto', or leave "
             "them out"
         )
+
+
+def check_evidence(evidence: Any, samples: Any) -> Any:
+    """What a claim about a sum rests on must be one of two, and a stream has no whole."""
+    if evidence not in ("sampled", "whole"):
+        raise InvalidSetting(f"evidence={evidence!r} must be 'sampled' or 'whole'")
+    if evidence == "whole" and samples == "stream":
+        raise InvalidSetting("evidence='whole' is for finite sums, samples=n: a stream has no end, so use 'sampled'")
+    return evidence

@@ -27,6 +27,7 @@ SAYS = {
     "scale.md": "no gradient below",
     "cost.md": "lets the search go on",
     "methods.md": "",
+    "samples.md": "",
     "least_squares.md": "known to",
     "multistart.md": "distinct point",
     "promises.md": "too few digits",

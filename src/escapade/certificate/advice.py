@@ -58,6 +58,8 @@ def _shown(certificate: Certificate) -> str:
     gtol, curvtol = certificate.attainable
     asked = f"gtol={gtol:.2g}, curvtol={curvtol:.2g}"
     asked += ", x_scale=certificate.units.lengths" if certificate.units is not None else ""
+    if (samples := certificate.trusted.get("samples")) is not None:
+        return f"{samples.value:.2g} samples show {' and '.join(unmet)} here: take more, or ask for {asked}"
     shown = f"{cause} {' and '.join(unmet)} can be shown here: ask for {asked}"
     if noise.source not in ("given", "estimated"):
         return f"{shown}; {EXACTER}"

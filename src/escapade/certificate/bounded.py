@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from .._array import Array, Matrix, Vector, like, norm2, to_numpy
 from ..curvature import Evidence, Finding, Outcome
 from ..curvature.finding import CONSTANT
+from ..curvature.settings import NEWTON
 from ..derivatives.feasible import Around, Lines, Misfit, hessian, inward_slopes, lines, misfit
 from ..derivatives.noise import NoiseEvidence, given
 from ..derivatives.settings import FEASIBLE
@@ -118,8 +119,8 @@ class Box:
 def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:
     """The certificate of a point of a box; a budget that runs out leaves what was shown until then.
 
-    Queries: 10 + 2*s + 24 for s variables on bounds, all strongly active; and those of a certificate in the other
-    variables, or 4*k + k*(k - 1) + 3*k + 24 for k of these where bounds are near
+    Queries: 10 + 2*s + 33 for s variables on bounds, all strongly active; and those of a certificate in the other
+    variables, or 4*k + k*(k - 1) + 3*k + 33 for k of these where bounds are near
     """
     try:
         box = _look(certifier, f, x, rng)
@@ -259,12 +260,52 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
     finding = _finding(certifier, box, seen, H)
     certificate = _written(certifier, box, residual, reduced, finding, third)
     certificate = replace(certificate, lengths=Lengths(float(np.min(np.abs(seen.steps))), FEASIBLE.reach))
-    if certificate.verdict == "minimum":
-        step = np.zeros(len(around.y))
-        step[which] = -np.linalg.solve(H.value, seen.slope.value)
-        if len(box.strongly) and not _slopes_hold(box, step):
-            return replace(certificate, verdict="second-order", radius=None)
+    if certificate.radius is not None and not _minimum_holds(certifier, box, seen, H, certificate.radius):
+        return replace(certificate, verdict="second-order", radius=None)
     return certificate
+
+
+def _minimum_holds(certifier: Certifier, box: Box, seen: Lines, H: Estimate[Matrix], radius: float) -> bool:
+    """Whether f lies above the parabola of the least curvature where the ball of "minimum" ends, as far as that is in
+    the box; whether a Newton step lands where it should, if the ball is larger than the steps; and whether the
+    strongly active variables stay so there.
+
+    Queries: 2, 4*k + 1 for k variables if the ball is larger than the steps, and those of `_slopes_hold`
+    """
+    around, g = box.around, np.zeros(len(box.around.y))
+    step = np.zeros(len(g))
+    g[seen.which], step[seen.which] = seen.slope.value, -np.linalg.solve(H.value, seen.slope.value)
+    error, lower = norm2(seen.slope.error), float(np.linalg.eigvalsh(H.value)[0]) - float(H.error)
+    try:
+        for way in (-g, step):
+            size = norm2(way)
+            if size > 0 and radius > 0:
+                end = radius * way / size
+                value = _values(around, way / size, (radius,))[0]
+                least = around.f0 + end @ g + lower * radius**2 / 2 - error * radius - 4 * around.error
+                if _reach(around, way / size) >= radius and value < least:
+                    return False
+        if radius > float(np.min(np.abs(seen.steps))) and not _contracts(certifier, box, seen, step):
+            return False
+        return len(box.strongly) == 0 or _slopes_hold(box, step)
+    except (BudgetExhausted, NonFiniteValue):
+        return False
+
+
+def _contracts(certifier: Certifier, box: Box, seen: Lines, step: Vector) -> bool:
+    """Whether the residual at the Newton point is at most an eighth of the slopes at x.
+
+    Queries: 4*k + 1 for k variables
+    """
+    around = box.around
+    there = like(around.f.domain.clip(around.y + step), around.x)
+    beyond = Around(around.f, there, around.f.tagged("check").value(there), around.noise)
+    found = lines(beyond, seen.which, certifier.curvtol)
+    down, up = (room[seen.which] for room in around.f.domain.room(beyond.y))
+    slopes = found.slope.value
+    slopes = np.where(down == 0, np.minimum(slopes, 0.0), np.where(up == 0, np.maximum(slopes, 0.0), slopes))
+    most = NEWTON.contraction * norm2(seen.slope.value) + norm2(seen.slope.error) + norm2(found.slope.error)
+    return bool(norm2(slopes) <= most)
 
 
 def _finding(certifier: Certifier, box: Box, seen: Lines, H: Estimate[Matrix]) -> Finding:

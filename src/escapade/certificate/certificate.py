@@ -183,7 +183,8 @@ class Certificate:
     def noise_limited(self) -> bool:
         """Noise, digits or roughness of f hide what was asked for: looser tolerances, `attainable`, could be shown."""
         noise = self.trusted.get("noise")
-        return self.attainable is not None and noise is not None and noise.source != "rounding"
+        noisy = "samples" in self.trusted or (noise is not None and noise.source != "rounding")
+        return self.attainable is not None and noisy
 
     @property
     def confidence(self) -> float:

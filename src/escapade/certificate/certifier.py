@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import budget
-from .._array import Array, Vector, epsilon, norm2, to_numpy
+from .._array import Array, Vector, epsilon, like, norm2, to_numpy
 from ..curvature import (
     FINDERS,
     SAMPLED_FINDERS,
@@ -30,7 +30,7 @@ from ..derivatives.ladder import Kind, Ladder
 from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
-from ..derivatives.settings import SAMPLING
+from ..derivatives.settings import GROUPS, SAMPLING
 from ..derivatives.steps import against_noise
 from ..derivatives.units import beside, lengths, reach
 from ..domain import Selection
@@ -42,6 +42,7 @@ from . import rules, scale
 from .advice import advised
 from .bounded import in_box
 from .certificate import Certificate, Trusted
+from .sampled import SampledCertifier, Shown, Source
 from .settings import RULES
 
 UNKNOWN = Interval(0.0, math.inf)
@@ -67,6 +68,8 @@ class Certifier:
     resolution: float | None = None
     """None: what the ladder of lengths finds. 0: f is believed at all lengths. Else no step is shorter."""
     finder: str | Finder | SampledFinder = "auto"
+    evidence: Source = "sampled"
+    """Of a finite sum: what the claim about its curvature rests on."""
     maxfev: float | None = None
     """What the certificate may cost, the ladder of lengths apart; None: what its price allows."""
     gradients: bool = True
@@ -85,8 +88,11 @@ class Certifier:
         With evidence from a method, its finding is not sought again, and f not measured again if it was.
         """
         known = evidence or Evidence()
-        books = known.local.began if known.local is not None else Books.of(f)
+        began = known.local or known.shown
+        books = Books.of(f) if began is None else began.began
         sampled = f.samples is not None and f.batch is None
+        if sampled and known.local is not None:  # of the whole sum
+            sampled, f = False, f.summed()
         if known.finding is None:
             self._require_fitting_finder(sampled=sampled)
         try:
@@ -358,7 +364,10 @@ class Certifier:
     # Sampled functions
 
     def _sampled(self, f: Oracle, x: Array, rng: np.random.Generator, known: Evidence) -> Certificate:
-        """The same for a sampled function: half the failure probability for the gradient, half for the curvature."""
+        """The same for a sampled function: by tests on fresh samples, or with a finder of samples, half the failure
+        probability for the gradient, half for its curvature."""
+        if known.shown is not None or (known.finding is None and self.finder == "auto"):
+            return self._on_fresh_samples(f, x, rng, known.shown)
         gradient, fun = UNKNOWN, math.nan
         trusted: dict[str, Trusted] = {}
         half = budget.halves(self.failure)
@@ -383,6 +392,47 @@ class Certifier:
         if certificate.radius is None or rules.within_reach(certificate.radius, epsilon(x)):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
+
+    def on_samples(self, d: int, f: Oracle) -> SampledCertifier:
+        """The tests on fresh samples; a tenth of the failure probability is left for the whole sum."""
+        return SampledCertifier(
+            gtol=self.gtol,
+            curvtol=self.curvtol,
+            failure=RULES.samples * self.failure,
+            noise=self.noise,
+            resolution=self.resolution or 0.0,
+            evidence=self.evidence,
+            allowance=GROUPS.allowance * (d + 1) if f.samples == "stream" and f.remaining == math.inf else math.inf,
+        )
+
+    def _on_fresh_samples(
+        self, f: Oracle, x: Array, rng: np.random.Generator, shown: Shown | None
+    ) -> Certificate:
+        """The certificate by tests on samples drawn independently of x; a small sum is taken whole."""
+        unit = None if self.x_scale is None else like(as_scale(self.x_scale, x), x)
+        g, y = (f, x) if unit is None else (f.scaled(unit), x / unit)
+        tests = self.on_samples(x.shape[0], f)
+        if shown is None:
+            shown = tests(g, y, rng) if tests.looks(f, x.shape[0]) else None
+        if shown is None:
+            whole = replace(self, failure=(1 - RULES.samples) * self.failure)._plain(f.summed(), x, rng, Evidence())
+            return replace(whole, failure=self.failure)
+        finding = shown.finding
+        if unit is not None and finding.direction is not None:
+            way = finding.direction * unit
+            finding = replace(finding, direction=way / float(np.linalg.norm(to_numpy(way))))
+        trusted = shown.trusted | ({"rho": self._trusted_rho(shown.rho)} if math.isfinite(shown.rho) else {})
+        certificate = self.written(x, shown.fun, shown.gradient, finding, trusted, self._trusted_rho(shown.rho).value)
+        if shown.needed:
+            remedy = f"raise maxfev: about {shown.needed:.2g} queries for this certificate alone; {certificate.remedy}"
+            certificate = replace(certificate, remedy=remedy)
+        if certificate.radius is None or rules.within_reach(certificate.radius, epsilon(x)):
+            return certificate
+        return replace(certificate, verdict="second-order", radius=None)
+
+    def _trusted_rho(self, estimated: float) -> Trusted:
+        """The rho given, or the one estimated."""
+        return Trusted(estimated, "estimated") if self.rho is None else Trusted(self.rho, "given")
 
     def _sampled_curvature(
         self, f: Oracle, x: Array, rng: np.random.Generator, finder: SampledFinder

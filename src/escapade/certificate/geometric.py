@@ -21,6 +21,7 @@ from . import rules
 from .certificate import Certificate
 from .certifier import Certifier
 from .scaled import ScaledProblem
+from .settings import RULES
 
 
 def in_geometry(
@@ -53,7 +54,10 @@ def in_geometry(
     inner = problem.certifier(task)
     if inner.x0 is not None:
         inner = replace(inner, x0=problem.inside(inner.x0))
-    certificate = replace(problem.certificate(inner(problem.f, problem.inside(x), rng), x), invariant=count)
+    y = problem.inside(x)
+    if count and inner.finder == "auto" and y.shape[0] <= RULES.across:  # "minimum" is asked for
+        inner = replace(inner, finder="dense")
+    certificate = replace(problem.certificate(inner(problem.f, y, rng), x), invariant=count)
     if certificate.holds and unseen * _square(problem) > certificate.curvtol / 2:
         finding = rules.undecided("noise hides whether f is the same along the invariances", certificate.curvature)
         blank = replace(task, gtol=certificate.gtol, curvtol=certificate.curvtol)

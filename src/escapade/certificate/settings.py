@@ -30,6 +30,10 @@ class RuleSettings:
         3.0, "factor", "the amplitude of roughness, an rms over three lines, times this bounds what it does to a value",
         "the largest of a few hundred values is three deviations away",
     )
+    samples: float = number(
+        0.9, "of the failure probability", "for tests on samples; the rest for the whole sum, where these fail",
+        "a tenth widens an interval by 1% to 2%",
+    )
     clearly: float = number(
         100.0, "factor", "a gradient so much smaller than \"minimum\" needs will do whatever third derivatives are",
         "those of a few random directions are a tenth of the largest at least, mostly",
@@ -37,6 +41,10 @@ class RuleSettings:
     third_step: float = number(2.0**-6, "lengths", "third differences along the softest direction", "eps^(1/9)")
     room: float = number(1.3, "factor", "a suggested tolerance is so much larger than what was shown",
                          "measured again, noise and the errors it makes are others by a fifth")
+    across: int = number(
+        64, "variables", "left by invariances, up to which all second differences are taken",
+        "positive curvature is asked for; a cluster of 13 atoms: 1,573 queries, with products first 1,685 to 2,899",
+    )
     evaluations: int = number(
         500, "evaluations", "averaged, they make the gradient that can be shown a tenth",
         "steps grow with noise^(1/4), so gradients are wrong by noise^(3/4): 10^(2 / 0.75) = 464",

@@ -104,6 +104,8 @@ class Evidence:
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None
     """From the gradient g there to the step -H^-1 g, which should lead to the minimiser nearby."""
+    shown: Any = None
+    """What a method's own tests on fresh samples showed of that iterate: a `certificate.sampled.Shown`."""
     certificate: Any = None
     """A certificate that was made of it already."""
 

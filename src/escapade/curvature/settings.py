@@ -211,3 +211,24 @@ NEWTON = NewtonSettings()
 CHEBYSHEV = ChebyshevSettings()
 ONLINE = OnlineSettings()
 BY_GRADIENTS = ByGradientsSettings()
+
+
+@dataclass(frozen=True)
+class GroupSearchSettings:
+    """Bounds from groups of samples, and forms of a whole sum."""
+
+    lower: float = number(0.9, "of the failure probability", "for the end of an interval that a certificate needs; the "
+                          "rest for the other end", "a tenth costs the first 2% of its width")
+    random: int = number(100, "directions", "random starts of the search for the worst direction", "DESIGN, section 6")
+    sweeps: int = number(30, "times", "weights and directions alternate at most so often", LIMIT)
+    first: int = number(3, "times", "after which only the worst starts go on", "most starts meet by then")
+    kept: int = number(16, "directions", "that go on", HELD)
+    still: float = number(1e-4, "of the distance from the threshold", "a sweep that gains less ends the search",
+                          "a ten-thousandth of a margin decides nothing")
+    least_tau: float = number(1e-3, "of the largest", "the least tau of the inequality", "c / 2 is not felt there")
+    taus: int = number(25, "values", "of tau, over three orders of magnitude", "each within 15% of the best")
+    forms: tuple[int, int] = number((6, 80), "forms", "the fewest and the most", "fewer ask for a better estimate than "
+                                    "samples give; more cost more than all second differences of 12 variables")
+
+
+GROUP_SEARCH = GroupSearchSettings()

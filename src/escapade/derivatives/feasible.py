@@ -17,10 +17,13 @@ from .._array import Array, Matrix, Vector, epsilon, like, norm2, to_numpy
 from ..interval import Estimate
 from ..oracle import Oracle, Stencil, or_nan, points, retaken
 from .noise import Noise, inward
-from .settings import FEASIBLE
+from .settings import FEASIBLE, LADDER
 from .steps import power_of_two, shortest
 
 Index = NDArray[np.int64]
+SHORT = 16.0
+"""How much shorter the steps of slopes are that look uncertain, in a second look."""
+
 SINGLE = np.array([1.0, 2.0, -1.0])
 CENTRAL, INWARD = np.array([1.0, -1.0, 2.0, -2.0]), np.array([1.0, 2.0, 4.0, 3.0])
 """The points of a variable, in steps; the first three make the cubic."""
@@ -167,9 +170,9 @@ def _lines(around: Around, which: Index, h: Vector, central: NDArray[np.bool_]) 
 
 def inward_slopes(around: Around, which: Index, enough: float) -> tuple[Estimate[Vector], Vector]:
     """df/dx_i inward from the bounds that these variables are on, with bounds on their errors, and their second
-    derivatives: from two values each, and a third where that leaves open whether the slope exceeds `enough`.
+    derivatives: from two values each, and two more where these differ or leave open whether the slope exceeds `enough`.
 
-    Queries: 2*m for m variables, and 1 more for each that two values do not decide
+    Queries: 2*m for m variables, and 2 more for each that two values do not decide
     """
     down, up = (side[which] for side in around.f.domain.room(around.y))
     wanted = max(FEASIBLE.slope_step, FEASIBLE.slope_noise * around.error / enough)
@@ -181,12 +184,16 @@ def inward_slopes(around: Around, which: Index, enough: float) -> tuple[Estimate
     first, noise = _coefficients(size[:, :2], near, around.error)
     one = near[:, 0] / size[:, 0]
     value, error, second = first[:, 0], np.abs(first[:, 0] - one) + noise[:, 0], 2 * np.abs(first[:, 1])
-    unclear = np.flatnonzero(~(value - error > enough) & np.isfinite(value))
+    clear = (value - error > enough) & (error <= FEASIBLE.slope_share * np.abs(value))
+    unclear = np.flatnonzero(~clear & np.isfinite(value))
     if len(unclear):
-        far, _ = _changes(around, which[unclear], t[unclear, 2:])
-        all_ = np.concatenate([near[unclear], far], axis=1)
+        far, _ = _changes(around, which[unclear], np.concatenate([t[unclear, 2:], t[unclear, :1] / SHORT], axis=1))
+        all_ = np.concatenate([near[unclear], far[:, :1]], axis=1)
         cubic, noise = _coefficients(size[unclear], all_, around.error)
         value[unclear], error[unclear] = cubic[:, 0], np.abs(cubic[:, 0] - value[unclear]) + noise[:, 0]
+        closest = SHORT * far[:, 1] / np.abs(t[unclear, 0])  # f may be another function on shorter steps
+        less = closest + 2 * SHORT * around.error / np.abs(t[unclear, 0]) < value[unclear] / 2
+        error[unclear] = np.where(less, np.maximum(error[unclear], np.abs(value[unclear])), error[unclear])
     error = np.where(np.isfinite(value + error), error, np.inf)
     return Estimate(np.where(np.isfinite(value), value, 0.0), error), second
 
@@ -271,10 +278,11 @@ def misfit(
     rng: np.random.Generator,
 ) -> Misfit:
     """Compare f with f(x) + g's + s'Hs/2 along random ways into the domain, at lengths that shrink by four: what is
-    missed falls by 4^3, or by 4^2 without H, where f is smooth; where that stops short at a size that matters for the
-    tolerances, f has structure of its own there.
+    missed falls by 4^3 where f is smooth; where that stops short at a size that matters for the tolerances, f has
+    structure of its own there. Without H what f falls short of the slope falls by 4^2, and what it exceeds it by may do
+    so by less, as the root of a distance does.
 
-    Queries: 24
+    Queries: 33
     """
     d, levels = len(around.y), FEASIBLE.levels
     part = 4.0 ** -np.arange(levels)
@@ -287,16 +295,34 @@ def misfit(
     ends = to_numpy(like(around.y + ends, around.x)).astype(np.float64) - around.y
     values, _ = or_nan(around.f.tagged("check"), points(around.x[None, :] + like(ends, around.x)))
     s, length = ends[:, which], np.linalg.norm(ends, axis=1)
-    missed = np.abs(values - around.f0 - s @ g - (0.0 if H is None else np.einsum("ki,ij,kj->k", s, H, s) / 2))
-    size = np.abs(values - around.f0)
+    missed = values - around.f0 - s @ g - (0.0 if H is None else np.einsum("ki,ij,kj->k", s, H, s) / 2)
+    size = np.abs(np.nan_to_num(values - around.f0))
     floor = 8 * around.error + epsilon(around.x) * size + errors[0] * length + errors[1] * length**2 / 2
-    missed, length, floor = (np.asarray(v).reshape(FEASIBLE.ways, levels) for v in (missed, length, floor))
-    rms, floor, length = (np.sqrt(np.mean(v**2, axis=0)) for v in (missed, floor, length))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fall = np.log(rms[:-1] / rms[1:]) / math.log(4.0)
-        matters = (rms[1:] / length[1:] > tolerances[0]) | (4 * rms[1:] / length[1:] ** 2 > tolerances[1])
-        structure = (fall < FEASIBLE.plateau) & (rms[1:] > FEASIBLE.clear * floor[1:]) & matters
+    shape = (FEASIBLE.ways, levels)
+    missed, length, floor = missed.reshape(shape), _rms(length.reshape(shape)), _rms(floor.reshape(shape))
+    whole = _structure(_rms(missed), length, floor, LADDER.plateau if H is not None else FEASIBLE.level, tolerances)
+    if H is None:  # what f falls short of the slope
+        whole = whole or _structure(_rms(np.minimum(missed, 0.0)), length, floor, FEASIBLE.plateau, tolerances)
+    return whole or Misfit()
+
+
+def _rms(values: Matrix) -> Vector:
+    """The root of the mean square over the ways, of those that have a value."""
+    known = np.isfinite(values)
+    return np.asarray(np.sqrt(np.sum(np.where(known, values, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1)))
+
+
+def _structure(
+    missed: Vector, length: Vector, floor: Vector, plateau: float, tolerances: tuple[float, float]
+) -> Misfit | None:
+    """Where what is missed stops to fall, or appears out of nothing and then is level: clear of its floor, at a size
+    that matters."""
+    fall = np.log(np.maximum(missed[:-1], floor[:-1]) / np.maximum(missed[1:], floor[1:])) / math.log(4.0)
+    matters = (missed / length > tolerances[0]) | (4 * missed / length**2 > tolerances[1])
+    seen, stops = (missed > FEASIBLE.clear * floor) & matters, fall < plateau
+    structure = stops & seen[1:]
+    structure[:-1] |= (fall[1:] > LADDER.sudden) & seen[1:-1] & stops[:-1]
     if not np.any(structure):
-        return Misfit()
+        return None
     k = int(np.flatnonzero(structure).max()) + 1
-    return Misfit(float(rms[k]), float(length[k]))
+    return Misfit(float(missed[k]), float(length[k]))

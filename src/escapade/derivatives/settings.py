@@ -125,6 +125,8 @@ class FeasibleSettings:
         27.0, "errors / h^2", "in the second derivative of a polynomial through x and four points on one side",
         "(35 + 104 + 114 + 56 + 11) / 12",
     )
+    slope_share: float = number(0.1, "of the slope", "a slope that two values show within this needs no more",
+                                "f'' h / 2 is less for curvatures up to 400 slopes")
     longest: float = number(0.125, "unit", "no step is longer", "four of them stay within half a unit")
     noise: float = number(0.05, "of curvtol", "noise in second differences is kept below this by longer steps",
                           "a twentieth disturbs no verdict")
@@ -136,10 +138,12 @@ class FeasibleSettings:
         "two steps of second differences of all kinds fit",
     )
     ways: int = number(3, "ways", "random ways along which f is compared with its polynomial", "those of the ladder")
-    levels: int = number(8, "lengths", "on each of them, each a fourth of the one before", "from 0.1 to 6e-6")
+    levels: int = number(11, "lengths", "on each of them, each a fourth of the one before", "from 0.1 to 1e-7")
     reach: float = number(0.1, "unit", "the longest of them", "that of the ladder")
     plateau: float = number(1.3, "powers of the ratio", "what is missed falls by less only where f is not smooth",
                             "between a kink, 1, and a smooth function, 2 or 3")
+    level: float = number(0.3, "powers of the ratio", "where f exceeds its slope by what falls by less it is rough",
+                          "between a jump or a ripple, 0, and the root of a distance, 1/2")
     clear: float = number(30.0, "floors", "what is missed is structure of f only above this", STUDY)
     faces: int = number(8, "variables", "that many weakly active variables have their faces enumerated, 2^8 of them",
                         LIMIT)
@@ -431,3 +435,41 @@ SAMPLING = SamplingSettings()
 GRADIENT_CHECK = GradientCheckSettings()
 SLOPES = SlopeSettings()
 SMOOTHNESS = SmoothnessSettings()
+
+
+@dataclass(frozen=True)
+class GroupSettings:
+    """Averages over groups of samples."""
+
+    count: int = number(
+        128, "groups", "of samples in a certificate: they show skewness",
+        "that of groups of 8 is 1/sqrt(8) of a sample's, and known to sqrt(6/128) = 0.2",
+    )
+    rarity: float = number(
+        50.0, "samples", "of a kind, expected among those looked at: rarer kinds are excluded by name",
+        "a kind seen 50 times has a skewness of 1/sqrt(50), which the correction takes up; seen 8 times the t-test is "
+        "false in 1.1% of draws at 0.1%",
+    )
+    least: int = number(1024, "samples", "in the first look of a certificate", "the correction for skewness needs them")
+    per_variable: int = number(8, "samples a variable", "at least, in that look", "else its Hessian is noise")
+    pilot: int = number(64, "samples", "on which difference steps are chosen", LIMIT)
+    truncation: int = number(32, "samples", "on which steps are doubled, to see the error of differences", LIMIT)
+    aim: float = number(1.15, "factor", "a width that is predicted aims at so much less", "widths differ by a tenth")
+    growth: tuple[float, float] = number((1.5, 8.0), "factor", "the least and the most from look to look", LIMIT)
+    share: float = number(1 / 3, "of a finite sum", "beyond it the whole sum is taken", "thrice its price, no doubt")
+    few: int = number(100, "samples a variable", "a sum of fewer is taken whole from the start",
+                      "a sampled Hessian costs d/2 gradients of 1,000 samples")
+    price: float = number(12.0, "gradients of the whole sum", "what its certificate is expected to cost at most",
+                          "8 to 20; benchmarks/price.py")
+    dense: float = number(1.6, "times", "what a certificate by all second differences costs, of these", "3 d + 92 more")
+    forward: float = number(40.0, "errors of values", "over the error of the diagonal: the square of a forward step",
+                            "4 balances both; the diagonal is known better than its bound")
+    looks: int = number(12, "looks", "at most", LIMIT)
+    allowance: int = number(
+        50_000, "samples for each of d + 1 points", "that a stream may take where no budget is given",
+        "two variables: 150,000 samples for a certificate, as many for a descent",
+    )
+    hessian_share: float = number(0.25, "of curvtol", "truncation may take so much; else steps are cut by four", LIMIT)
+
+
+GROUPS = GroupSettings()

@@ -35,6 +35,7 @@ class Goal:
     curvature: float | None = None
     """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
+    evidence: Literal["sampled", "whole"] = "sampled"
     certificate_maxfev: float | None = None
     """What a certificate may cost; None: what its price allows."""
 

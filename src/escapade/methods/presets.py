@@ -171,11 +171,6 @@ def scipy_escaping(
     ), named(c)
 
 
-def default(f: Oracle, x: Array, rng: np.random.Generator, goal: Goal) -> Configured:
-    """Auto; ZO-SCSG-NCF, the cheapest of the stochastic methods, if there are samples."""
-    return auto(f, x, rng, goal) if f.samples is None else scsg_ncf(f, x, rng, goal)
-
-
 SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
     "Nelder-Mead": {"adaptive": True, "xatol": 1e-8, "fatol": 1e-12, "maxiter": 100_000, "maxfev": 100_000},
     "Powell": {"xtol": 1e-8, "ftol": 1e-14},
@@ -186,7 +181,7 @@ SCIPY_OPTIONS: dict[str, dict[str, Any]] = {
 
 
 PRESETS: dict[str, Preset] = {
-    "auto": default,
+    "auto": auto,
     "zo-gd-ncf": gd_ncf,
     "zo-gd-ncf-ii": partial(gd_ncf, option=2),
     "zo-sgd-ncf": sgd_ncf,

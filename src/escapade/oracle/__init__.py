@@ -3,6 +3,7 @@
 from .arguments import jac_of
 from .batch import Batch, Components
 from .failures import Failures, Policy
+from .grouped import GroupedOracle, Tilt
 from .journal import Journal
 from .ledger import Ledger
 from .missing import MIRRORED, or_nan, retaken
@@ -14,11 +15,13 @@ __all__ = [
     "Batch",
     "Components",
     "Failures",
+    "GroupedOracle",
     "Journal",
     "Ledger",
     "Oracle",
     "Policy",
     "Stencil",
+    "Tilt",
     "axes",
     "central",
     "few_axes",

@@ -17,6 +17,8 @@ class Batch:
     """A minibatch is a value: the same sample ids serve at several points, and cannot be written to."""
 
     ids: NDArray[np.int64]
+    whole: bool = False
+    """Whether these are all samples of a finite sum: its values are those of the function itself."""
 
     def __post_init__(self) -> None:
         ids = np.array(self.ids, dtype=np.int64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -184,6 +184,11 @@ class Oracle:
             raise MissingCapability("a stream has no end: only a finite sum (samples=n) can be taken whole")
         return Batch(np.arange(self.samples, dtype=np.int64))
 
+    def summed(self) -> Oracle:
+        """A finite sum as a function of x alone: all its samples are asked for at every point, and its best point is
+        kept."""
+        return self.on(dataclasses.replace(self.everything(), whole=True))
+
     def reserve(self, queries: int) -> None:
         """Set these queries of the budget aside (a negative number gives them back)."""
         if self._engine.maxfev is not None:
@@ -327,16 +332,10 @@ class Oracle:
 
     def _asked(self, stencil: Stencil) -> NDArray[np.float64]:
         """The values at the points of a stencil, every one of them asked for."""
-        engine, ledger = self._engine, self._engine.ledger
-        weight = self._weight()
+        ledger, weight = self._engine.ledger, self._weight()
         queries = stencil.size * weight
-        if queries > self.remaining:
-            most = (engine.maxfev or 0) + engine.reserved
-            engine.refused = BudgetExhausted(queries, ledger.queries, most, engine.reserved)
-            raise self._with_best(engine.refused)
-        self._in_time()
-        ledger.rounds += 1
-        values, why = self._evaluate(stencil, keep_best=self.batch is None)
+        self._admit(queries)
+        values, why = self._evaluate(stencil, keep_best=self.batch is None or self.batch.whole)
         values = self._viewed(values)
         missing = int(np.sum(lost_rows(values))) if why else 0
         ledger.count(self.purpose, queries - missing * weight)
@@ -344,6 +343,21 @@ class Oracle:
             raise self._with_best(missing_values(stencil, values, why))
         return values
 
+    def by_group(self, stencil: Stencil, groups: Sequence[Batch]) -> NDArray[np.float64]:
+        """The averages over each of these groups of samples apart, one column a group: one round, `stencil.size`
+        queries for each sample."""
+        self._admit(stencil.size * sum(group.weight for group in groups))
+        columns = []
+        for group in groups:
+            self._in_time()
+            part = self.on(group)
+            values, why = part._evaluate(stencil, keep_best=False)
+            missing = int(np.sum(np.isnan(values))) if why else 0
+            self.ledger.count(self.purpose, (stencil.size - missing) * group.weight)
+            if missing:
+                raise self._with_best(missing_values(stencil, values, why))
+            columns.append(values / self.value_unit)
+        return np.stack(columns, axis=1)
     def _viewed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """What was delivered, as this view gives it."""
         unit = self.value_unit
@@ -452,6 +466,16 @@ class Oracle:
         J = J if self.unit is None else J * to_numpy(self.unit)
         flat = (J / math.sqrt(self.value_unit)).reshape(1, -1)
         return np.asarray(self._whole(flat, point(x), lost)).reshape(J.shape)
+
+    def _admit(self, queries: int) -> None:
+        """Open a round of so many queries, if the budget and the time have room for it."""
+        engine, ledger = self._engine, self._engine.ledger
+        if queries > self.remaining:
+            most = (engine.maxfev or 0) + engine.reserved
+            engine.refused = BudgetExhausted(queries, ledger.queries, most, engine.reserved)
+            raise self._with_best(engine.refused)
+        self._in_time()
+        ledger.rounds += 1
 
     def _weight(self) -> int:
         if self.batch is not None:

@@ -17,6 +17,7 @@ from escapade.derivatives import (
     estimates,
     feasible,
     gradient_check,
+    groups,
     invariance,
     jumps,
     ladder,
@@ -47,7 +48,7 @@ from escapade.tolerances import Tolerances
 
 FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
 MODULES = [importlib.import_module(f"{derivatives.__name__}.{name}") for name in FILES]
-NAMES = {"d", "m", "k", "n", "B", "len", "which", "batch", "pilot_size", "failure"}
+NAMES = {"d", "m", "k", "n", "b", "B", "len", "which", "batch", "pilot_size", "failure"}
 
 
 def line(function: Callable) -> str:
@@ -143,8 +144,8 @@ def test_a_spread_costs_what_the_gradient_does(d):
     batch, promise = f.draw(7, np.random.default_rng(0)), promised(paper.coord_gradient, 0, d=d)
     assert line(paper.coord_gradient_spread) == "2*d per sample"
     rng = np.random.default_rng(1)
-    for groups in (1, 3, 7, 8):
-        spent = cost(f, lambda k=groups: paper.coord_gradient_spread(f, np.ones(d), 1e-3, batch, rng, k))
+    for many in (1, 3, 7, 8):
+        spent = cost(f, lambda k=many: paper.coord_gradient_spread(f, np.ones(d), 1e-3, batch, rng, k))
         assert spent == 7 * promise
 
 
@@ -787,6 +788,9 @@ TESTED = {
     SampledModel.along,
     SampledModel.hessian_spread,
     sampling.sampled_gradient,
+    groups.second_order,
+    groups.first_order,
+    groups.WholeRow.of.__func__,
     smoothness.roughest,
     paper.rand_gradient_sampled,
     ladder.climb,
@@ -805,6 +809,17 @@ TESTED = {
     residual_model._lengths_of_line,
     residual_model._sides,
 }
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_differences_of_groups(d):
+    f, x, h = Oracle.of(lambda x, ids: x.sum(axis=-1) + ids.mean(), vectorized=True, samples=20), np.ones(d), np.ones(d)
+    parts = [Batch(np.arange(k, k + 3)) for k in (0, 3)]
+    spent = cost(f, lambda: groups.second_order(f, x, h, parts))
+    assert spent == promised(groups.second_order, 0, d=d, b=6)
+    spent = cost(f, lambda: groups.first_order(f, x, h, h, parts))
+    assert spent == promised(groups.first_order, 0, d=d, b=6)
+    assert cost(f, lambda: groups.WholeRow.of(f, x, h)) == promised(groups.WholeRow.of.__func__, 0, d=d, n=20)
 
 
 def test_nothing_with_a_queries_line_is_left_out():

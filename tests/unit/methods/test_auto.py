@@ -523,7 +523,8 @@ def test_same_seed_same_bits_and_inputs_unmutated():
 
 
 def test_the_preset_passes_on_what_was_asked():
-    method, constants = auto(None, np.zeros(3), np.random.default_rng(0), Goal(1e-3, 0.2, 1e-2, 1e-5))
+    f = Oracle.of(np.sum)
+    method, constants = auto(f, np.zeros(3), np.random.default_rng(0), Goal(1e-3, 0.2, 1e-2, 1e-5))
     assert method == Auto(epsilon=1e-3, delta=0.2, failure=1e-2, noise=1e-5)
     assert constants == {}
 

@@ -26,11 +26,11 @@ from ...trace import Iterate, Move
 from ..base import Iterates
 from .box import BoxDifferences, BoxPoint
 from .dense import DenseMatrix
-from .descent import Descent
+from .descent import Descent, NoiseState
 from .line_search import search
 from .model import Model
 from .point import GradientKind, Point
-from .settings import BOX, METHOD, TRUST_REGION
+from .settings import BOX, DESCENT, METHOD, TRUST_REGION
 from .trust_region import Step
 
 
@@ -44,16 +44,22 @@ class BoxDescent(Descent):
     def _accepted(self, p: Point, step: Step) -> Point:
         differences, diagonal = self.differences, self.model.diagonal
         assert isinstance(differences, BoxDifferences)
-        q = differences.point(p.y + step.s, step.f)
-        guess = p.g + self.model.B @ step.s
-        which = self._measured_anew(q, guess)
+        q: Point = differences.point(p.y + step.s, step.f)
         self.steps += 1
         self.progress.add(p.f, norm2(step.s))
-        q = differences.sloped(q, guess, diagonal, which)
+        if self.noise > NoiseState.SMALL:
+            q, _ = differences.central(q)
+        else:
+            q = self._with_slopes(q, p.g + self.model.B @ step.s, diagonal)
         error = differences.gradient_error(q) + differences.gradient_error(p)
         self.contradictions.append(self.model.secant(step.s, q.g - p.g, error))
         differences.update_diagonal_error(self.contradiction)
         return q
+
+    def _with_slopes(self, q: Point, guess: Vector, diagonal: Vector) -> Point:
+        assert isinstance(self.differences, BoxDifferences)
+        assert isinstance(q, BoxPoint)
+        return self.differences.sloped(q, guess, diagonal, self._measured_anew(q, guess))
 
     def _measured_anew(self, q: BoxPoint, guess: Vector) -> Any:
         """The variables whose slopes are measured: all but those on bounds that the model holds there strongly, and
@@ -194,6 +200,11 @@ class BoxRun:
         differences.tolerances = replace(
             differences.tolerances, gtol=certificate.gtol, curvtol=certificate.curvtol
         )
+        noise = certificate.trusted.get("noise")
+        if noise is not None and noise.source in ("given", "estimated"):
+            differences.noise = max(differences.noise, noise.value)
+        if differences.gradient_error(p) > DESCENT.small * differences.gtol:
+            self.descent.noise = NoiseState.DOMINATES_FORWARD
         self.descent.region.at_least(TRUST_REGION.after_failure)
         g = to_numpy(certificate.jac).astype(np.float64)
         if np.any(np.isnan(g[p.movable])):  # it was decided before all slopes were known

@@ -8,6 +8,8 @@ from ..._settings import number
 from ...derivatives.settings import LIMIT
 
 ABLATED = "inherited; benchmarks/ablation.py, seeds 9000 to 9099: without it "
+CHOSEN = "benchmarks/sampled_problems.py with n = 1e4 and 1e5, seeds 9000 and 9001"
+WITHOUT = CHOSEN + ": without it "
 HELD = "inherited; benchmarks/ablation.py, seeds 9000 to 9099, as a part of what it belongs to"
 
 
@@ -236,3 +238,43 @@ LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSe
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
 BOX = BoxSettings()
+
+
+@dataclass(frozen=True)
+class SampledSettings:
+    """Batches of samples."""
+
+    groups: int = number(16, "groups", "of samples in a batch: they show its covariance",
+                         "a variance from 16 is known within a third")
+    per_variable: int = number(4, "samples a variable", "in the first batch", "a Hessian of fewer has no full rank")
+    least: int = number(32, "samples", "in the first batch, at least", "two in each group")
+    growth: int = number(4, "factor", "from one batch to the next", "the sampling error is halved")
+    doubled: int = number(2, "factor", "to the next where a corrected batch contracts too slowly", CHOSEN)
+    share: float = number(1 / 3, "of a finite sum", "no batch is larger", "three times as large it would be the sum")
+    decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less", "DESIGN, 6")
+    probed: int = number(64, "samples a variable", "no larger batch is probed: a certificate sees as much", CHOSEN)
+    hessian: tuple[int, int] = number((4, 16), "samples a variable", "of the Hessian that a model starts anew from",
+                                      "with 16 its relative error is about 1/4")
+    hessian_price: float = number(0.5, "gradients of the whole sum", "it may cost so much", CHOSEN)
+    cheap: float = number(0.1, "gradients of the whole sum", "for so little it is measured before a batch is left",
+                          WITHOUT + "sensing at n = 10,000 costs 13 instead of 3")
+    contracted: float = number(0.3, "of the gradient", "a model that left less of it needs no new Hessian", CHOSEN)
+    small: float = number(0.3, "of gtol", "a gradient of f_S that is small enough", "its error takes more")
+    enough: float = number(0.8, "of gtol", "a whole gradient with which the certificate is asked for",
+                           "differences are exact to much less than a fifth")
+    reduction: float = number(0.05, "of the whole gradient", "what a corrected batch leaves of it", CHOSEN)
+    mismatch: float = number(0.3, "of the last whole gradient", "if the batch's is so far off the batch grows", CHOSEN)
+    steps: float = number(2.2, "steps", "on a corrected batch, at least, before the whole gradient is measured again",
+                          "one to use it, one to refine")
+    reach: float = number(10.0, "times the gradient", "a corrected step may go so far, at least", CHOSEN)
+    radius: float = number(1e-3, "scale", "the least trust region after a batch has grown", CHOSEN)
+    known: float = number(0.4, "of gtol", "the error of a stream's gradient with which it is known",
+                          "with a gradient of half of gtol, and room for a confidence width on fresh samples")
+    remembered: int = number(16, "rows", "of d + 1 values that a batch remembers", LIMIT)
+    trials: int = number(200, "values", "besides", LIMIT)
+    certificates: int = number(8, "certificates", "that may lead back to descent", LIMIT)
+    tests: float = number(0.9, "of the failure probability", "for tests on samples; the rest for the whole sum",
+                          "as in certify")
+
+
+SAMPLED = SampledSettings()
