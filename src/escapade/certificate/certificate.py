@@ -175,7 +175,7 @@ class Certificate:
     def along(self, v: Vector) -> str:
         """A direction by the names of the variables that it moves most."""
         v = v / np.linalg.norm(v)
-        order = [i for i in np.argsort(-np.abs(v))[:4] if abs(v[i]) > 0.05]
+        order = [i for i in np.argsort(-np.abs(v))[:4] if abs(v[i]) > 0.2 * np.max(np.abs(v))]
         names = {i: f"x[{i}]" if self.structure is None else self.structure.names[i] for i in order}
         return " ".join(f"{v[i]:+.2f} {name}" for i, name in names.items())
 
