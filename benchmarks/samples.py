@@ -3,12 +3,14 @@
     python benchmarks/samples.py table [--n 10000 100000] [--seeds 2] [--peers]
     python benchmarks/samples.py cells [--n 10000] [--seeds 5] [--problems cubic ...]
     python benchmarks/samples.py streams
+    python benchmarks/samples.py levels
     python benchmarks/samples.py truth [--failure .05] [--draws 2000] [--kinds gaussian ...]
 
 Queries are in N = n (d + 1), one forward gradient of the whole sum. `table`: medians over seeds, from the saddle at 0
 and from random starts. `cells`: each run beside whole-sum `auto` from the same start, and what exact derivatives say of
 its certificate. `truth`: x is fitted on 1,000 samples; then the sum is given a Hessian whose smallest eigenvalue there
-is 2% beyond the tolerance, and certified: every certificate that holds is false.
+is 2% beyond the tolerance, and certified: every certificate that holds is false. `levels`: the same test along one
+direction, at the boundary itself, over four looks at 1,024 to 8,192 samples: where it passes, it is false.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ from sampled_problems import SYNTHETIC, SampledProblem, real
 from seeds import SAMPLES
 
 import escapade
+from escapade import budget
+from escapade.certificate.settings import RULES
+from escapade.curvature.settings import GROUP_SEARCH
+from escapade.derivatives.groups import critical, standard_error
+from escapade.derivatives.settings import GROUPS
 from escapade.problems import StreamCubic
 
 GTOL = 1e-3
@@ -223,9 +230,28 @@ def truth(args: argparse.Namespace) -> None:
               f"allowed {allowed:.1f}{extra}", flush=True)
 
 
+def levels(args: argparse.Namespace) -> None:
+    """How often the test along one direction passes at the boundary, in four looks."""
+    rng, each = np.random.default_rng(SAMPLES[-2]), 2000
+    for kind in list(DRAWS)[:3]:
+        for p, many in ((0.05, 10), (0.01, 10), (0.001, 20)):
+            false = 0
+            for _ in range(many):
+                groups, size, passed = np.zeros((GROUPS.count, each)), 0, np.zeros(each, dtype=bool)
+                for look, new in enumerate((8, 8, 16, 32), 1):
+                    more = DRAWS[kind](rng, (GROUPS.count, new, each)).mean(axis=1)
+                    groups, size = (groups * size + more * new) / (size + new), size + new
+                    share = GROUP_SEARCH.lower * budget.halves(budget.of_attempt(RULES.samples * p, look))
+                    passed |= groups.mean(axis=0) - critical(groups, share) * standard_error(groups) >= 0
+                false += int(passed.sum())
+            draws = many * each
+            allowed = p * draws + 3 * math.sqrt(p * draws)
+            print(f"{kind:10} failure {p}: {false} of {draws} ({false / draws:.5f}), allowed {allowed:.0f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["table", "cells", "streams", "truth"])
+    parser.add_argument("command", choices=["table", "cells", "streams", "truth", "levels"])
     parser.add_argument("--problems", nargs="+", default=list(SYNTHETIC)[:4])
     parser.add_argument("--n", nargs="+", type=int, default=[10_000, 100_000])
     parser.add_argument("--seeds", type=int, default=2)
@@ -237,7 +263,7 @@ def main() -> None:
     parser.add_argument("--evidence", default="sampled")
     parser.add_argument("--kinds", nargs="+", default=list(DRAWS))
     args = parser.parse_args()
-    {"table": table, "cells": cells, "streams": streams, "truth": truth}[args.command](args)
+    {"table": table, "cells": cells, "streams": streams, "truth": truth, "levels": levels}[args.command](args)
 
 
 if __name__ == "__main__":

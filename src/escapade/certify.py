@@ -124,7 +124,7 @@ def certify(
     -------
     Certificate
     """
-    jac = jac_of(jac, grad)
+    jac = jac_of(jac, grad, args)
     point = as_point(x, "x")
     scale = None if x_scale is None else as_scale(x_scale, point)
     geometry = Geometry.of(bounds, constraints, invariances, point, scale)

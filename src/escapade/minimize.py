@@ -171,7 +171,7 @@ def minimize(
     Result
         A SciPy `OptimizeResult`; `success` is True only if its `certificate` holds.
     """
-    jac = jac_of(jac, grad)
+    jac = jac_of(jac, grad, args)
     given = as_point(x0)
     scale = None if x_scale is None else as_scale(x_scale, given)
     geometry = Geometry.of(bounds, constraints, invariances, given, scale)

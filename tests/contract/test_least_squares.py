@@ -287,6 +287,22 @@ def test_noise():
     assert found.certificate.attainable is None or found.certificate.attainable[0] > found.certificate.gtol
 
 
+def test_noise_that_nobody_told_of_is_found():
+    shaken = np.random.default_rng(1)
+    found = least_squares(lambda p: decay(p) + 1e-2 * shaken.standard_normal(30), START, rng=0, maxfev=3000)
+    np.testing.assert_allclose(found.x, [2.0, 1.3, 0.3], rtol=0.2)
+    assert found.nfev < 1500
+    assert not found.success
+
+
+def test_float32():
+    t, y = T.astype(np.float32), Y.astype(np.float32)
+    start = np.array(START, dtype=np.float32)
+    found = least_squares(lambda p: p[0] * np.exp(-p[1] * t) + p[2] - y, start, rng=0, maxfev=3000)
+    assert found.x.dtype == np.float32
+    np.testing.assert_allclose(found.x, [2.0, 1.3, 0.3], rtol=0.05)
+
+
 def test_callback_and_stopping():
     seen = []
     least_squares(decay, START, rng=0, callback=lambda intermediate_result: seen.append(intermediate_result.fun))

@@ -60,7 +60,7 @@ def solve(name, fun=None, problem=None, x0=None, **options):
     if name in SAMPLED:
         options = {"samples": N, **TOLERANCES, **options}
     if name == "neon2-gd":
-        options.setdefault("jac", problem.gradient)
+        options.setdefault("jac", lambda x, *args: problem.gradient(x))
     if name == "rspi":
         options["maxfev"] = min(options["maxfev"], 20_000)
     return escapade.minimize(

@@ -54,6 +54,8 @@ class Fit:
     x: Array
     r: Vector
     J: Vector
+    noise: float = 0.0
+    """Of a residual, where it was estimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +169,8 @@ class ResidualCertifier:
         if self.resolution is not None and self.resolution > 0:
             return self._from_values(f, x, rng, None, None), None
         local, lengths = self._measured(f, x, rng, r)
-        seen = Fit(x, local.r, local.J / local.unit)
+        noise = local.residual_noise
+        seen = Fit(x, local.r, local.J / local.unit, noise.level if noise.source == "estimated" else 0.0)
         asked = self._tolerances(local)
         if not (asked.gtol > 0 and math.isfinite(local.f0)):
             return self._from_values(f, x, rng, None, None), seen

@@ -453,6 +453,8 @@ class GroupSettings:
     least: int = number(1024, "samples", "in the first look of a certificate", "the correction for skewness needs them")
     per_variable: int = number(8, "samples a variable", "at least, in that look", "else its Hessian is noise")
     pilot: int = number(64, "samples", "on which difference steps are chosen", LIMIT)
+    again: int = number(2, "batches", "that must all be smooth where the first seemed rough",
+                        "1 of 40 was a false alarm: cubic, n = 10,000, of benchmarks/sampled_problems.py")
     truncation: int = number(32, "samples", "on which steps are doubled, to see the error of differences", LIMIT)
     aim: float = number(1.15, "factor", "a width that is predicted aims at so much less", "widths differ by a tenth")
     growth: tuple[float, float] = number((1.5, 8.0), "factor", "the least and the most from look to look", LIMIT)

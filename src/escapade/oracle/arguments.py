@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +50,18 @@ def check_derivatives(jac: Any, hessp: Any, *, vectorized: bool) -> Jac:
     return jac  # type: ignore[no-any-return]
 
 
-def jac_of(jac: Any, grad: Any) -> Any:
+@dataclass(frozen=True)
+class WithoutArgs:
+    """A gradient by its old name, which was never given `args`."""
+
+    grad: Callable[..., Any]
+    args: int
+
+    def __call__(self, x: Any, *rest: Any) -> Any:
+        return self.grad(x, *rest[: len(rest) - self.args])
+
+
+def jac_of(jac: Any, grad: Any, args: Any = ()) -> Any:
     """`jac`, or what the deprecated `grad` stands for."""
     if grad is None:
         return jac
@@ -58,4 +70,4 @@ def jac_of(jac: Any, grad: Any) -> Any:
         raise InvalidSetting("grad= is the old name of jac=: pass jac alone")
     if not callable(grad):
         raise InvalidSetting(f"grad={grad!r:.60} must be callable, as in grad(x), or None: and pass it as jac=")
-    return grad
+    return WithoutArgs(grad, len(args) if isinstance(args, tuple) else 1)

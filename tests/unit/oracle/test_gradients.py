@@ -127,6 +127,8 @@ def test_gradients_are_replayed_from_a_journal(tmp_path):
 
 def test_the_old_name_still_works_and_is_deprecated():
     with pytest.warns(DeprecationWarning, match="jac="):
-        assert jac_of(None, square) is square
+        old = jac_of(None, lambda x, ids=None: (x, ids), (3.0, 4.0))
+    assert old(1.0, 3.0, 4.0) == (1.0, None)
+    assert old(1.0, 2.0, 3.0, 4.0) == (1.0, 2.0)
     with pytest.warns(DeprecationWarning, match="jac="), pytest.raises(InvalidSetting, match="pass jac alone"):
         jac_of(square, square)

@@ -164,7 +164,8 @@ def _solved(C: Matrix, D: Vector, R: Matrix) -> tuple[float, Matrix] | None:
 def _kernel(z: Matrix, u: Matrix, is_value: Vector, length: float, linear: float) -> Matrix:
     """The covariances of all observations."""
     l2 = length**2
-    P = np.exp(-np.sum((z[:, None] - z[None]) ** 2, axis=2) / (2 * l2))
+    square = np.sum(z**2, axis=1)
+    P = np.exp(-np.maximum(square[:, None] + square[None, :] - 2 * z @ z.T, 0.0) / (2 * l2))
     zu = np.sum(z * u, axis=1)
     a = zu[:, None] - u @ z.T                                                   # u_s'(z_s - z_t)
     b = z @ u.T - zu[None, :]                                                   # u_t'(z_s - z_t)

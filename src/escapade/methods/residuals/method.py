@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from ... import budget
-from ..._array import Array, Matrix, Vector, like, norm2, to_numpy
+from ..._array import Array, Matrix, Vector, epsilon, like, norm2, to_numpy
 from ...certificate import Certificate
 from ...certificate.residuals import Fit, ResidualCertifier
 from ...curvature import Evidence
@@ -78,13 +78,13 @@ class Residuals:
         """Descend, ask for the certificate, leave saddles, and go on."""
         start = _host(x)
         s = variable_lengths(start, start) if self.scale is None else self.scale
-        run = _Run(self, f.residuals().tagged("descent"), x, s)
+        run = _Run(self, f.residuals().tagged("descent"), x, s, noise=self.noise)
         run.start()
         yield run.iterate()
         ending, last = Ending(Stop.UNDECIDED), math.inf
         for attempt in range(1, RUN.attempts + 1):
             yield from run.descend()
-            if not run.cost < last and attempt > RUN.noisy * (self.noise > 0):  # nothing was gained since the last
+            if not run.cost < last and attempt > RUN.noisy * (run.noise > 0):  # nothing was gained since the last
                 break
             last = run.cost
             certifier = replace(self.certifier, failure=budget.of_certificate(self.failure, attempt), x0=x)
@@ -92,7 +92,7 @@ class Residuals:
             ending = Ending(_stop(certificate), FitEvidence(certificate=certificate, fit=fit))
             if certificate.verdict == "saddle" and run.escape(certificate):
                 yield run.iterate(Move.ESCAPE)
-            elif certificate.verdict != "not stationary":
+            elif certificate.verdict != "not stationary" and not run.finds_noise(fit):
                 break
             else:
                 run.resume(fit)
@@ -130,12 +130,16 @@ class _Run:
     radius: float = 0.0
     lead: float = 0.0
     """Of the process over Broyden's model: the averaged log ratio of their errors."""
+    noise: float = 0.0
+    """Of each residual: as it was given, or as a certificate found it."""
     second: Matrix | None = None
     """S = sum_i w_i r_i H_i, while Newton steps are taken."""
     at_differences: float = math.inf
     """The cost where differences were taken last."""
     slow: int = 0
     """How often in a row little was gained until differences were taken again."""
+    stuck: int = 0
+    """How often in a row nothing was, as where noise hides all."""
     without_gain: int = 0
     """Steps in a row whose gain noise explains."""
     closer: float = 1.0
@@ -151,13 +155,15 @@ class _Run:
 
     def descend(self) -> Generator[Iterate, None, None]:
         """Steps until the gradient of the models is small, or no step is left that they believe in."""
-        while not self._converged():
+        self.stuck = 0
+        while not self._converged() and self.stuck < MODELS.stuck_times:
             surrogate = self._surrogate()
             chosen = self._step(surrogate)
             if chosen is None:
                 if self.steps_since == 0:
                     return
                 self._differences()
+                self._note_progress()
                 self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
                 continue
             if self._try(*chosen, surrogate):
@@ -170,6 +176,7 @@ class _Run:
                 return
             if (fails >= MODELS.poor_steps and stale) or fails >= MODELS.fresh_poor_steps:
                 self._differences()
+                self._note_progress()
                 self._look_beyond_gauss_newton()
 
     def start(self) -> None:
@@ -178,7 +185,7 @@ class _Run:
         self.r = self.f(point(self.x))[0]
         self.cost = float(self.loss.cost(self.r))
         self.seen = Observations.none(len(self.z), len(self.r)).with_value(
-            self.z, self.r, self.method.noise**2
+            self.z, self.r, self.noise**2
         )
         self._differences()
         self.radius = TRUST_REGION.first * max(norm2(self.z), 1.0)
@@ -192,7 +199,7 @@ class _Run:
 
     def _idle(self) -> bool:
         """Whether noise has explained all that many steps brought. Keeps the radius above what noise hides."""
-        noise = self.method.noise
+        noise = self.noise
         if noise == 0:
             return False
         size = float(np.linalg.norm(self.J)) / math.sqrt(len(self.z))
@@ -232,19 +239,19 @@ class _Run:
             for group, factor in zip(pattern.groups, scale, strict=True):
                 h[group] *= factor
             self.J = pattern.jacobian(R - self.r, h)
-            if self.method.noise > 0:  # noisy differences say less than the values they are made of
+            if self.noise > 0:  # noisy differences say less than the values they are made of
                 for row, values in zip(pattern.rows(h), R, strict=True):
-                    self.seen = self.seen.with_value(self.z + row, values, self.method.noise**2)
-        if self.method.noise == 0 or self.f.has_jacobian:
+                    self.seen = self.seen.with_value(self.z + row, values, self.noise**2)
+        if self.noise == 0 or self.f.has_jacobian:
             self.seen = self.seen.with_derivatives(self.z, self.J)
         self.steps_since = self.poor = 0
 
     def _difference_steps(self) -> Vector:
         """Relative to |z|, longer where noise asks for it; such that z + h is exact."""
-        share = MODELS.step
-        if self.method.noise > 0:
+        share = max(MODELS.step, 2 * math.sqrt(max(epsilon(self.x), self.f.precision)))
+        if self.noise > 0:
             rms = norm2(self.r) / math.sqrt(len(self.r))
-            share = float(np.clip(math.sqrt(self.method.noise / max(rms, self.method.noise)), share, MODELS.longest))
+            share = float(np.clip(math.sqrt(self.noise / max(rms, self.noise)), share, MODELS.longest))
         h = share * np.maximum(np.abs(self.z), MODELS.nearest if share < 1e-3 else 1.0)
         h = np.where(self.z >= 0, h, -h)
         low, high = self._room()
@@ -260,7 +267,7 @@ class _Run:
         keep = MODELS.per_variable * d + MODELS.others
         if len(self.seen) > 3 * keep:
             self.seen = self.seen.nearest(self.z, 2 * keep)
-        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r, self.method.noise)
+        return gaussian_process.fitted(self.seen.nearest(self.z, keep), self.z, self.r, self.noise)
 
     def _step(self, surrogate: Surrogate | None) -> tuple[Vector, float] | None:
         """The step of the model that predicted better, and the decrease it promises; None if none is worth a query."""
@@ -334,7 +341,7 @@ class _Run:
         cost = float(self.loss.cost(r))
         missed = r - self.r - self.J @ s
         self._compare(r, s, missed, surrogate)
-        self.seen = self.seen.with_value(z, r, self.method.noise**2)
+        self.seen = self.seen.with_value(z, r, self.noise**2)
         if not cost < self.cost:
             self._count(0.0)
             t = np.linspace(*TRUST_REGION.tried, 59)
@@ -356,15 +363,20 @@ class _Run:
             self._differences()
         return True
 
+    def _note_progress(self) -> None:
+        """What was gained since differences were taken last."""
+        gain, self.at_differences = self.at_differences - self.cost, self.cost
+        self.slow = self.slow + 1 if gain < MODELS.slow * self.cost else 0
+        self.stuck = self.stuck + 1 if gain < MODELS.stuck * self.cost else 0
+
     def _look_beyond_gauss_newton(self) -> None:
         """Where Jacobians are taken again and again and little is gained, the residuals are large, and their curvatures
         matter: S is measured, and Newton steps are taken with fresh Jacobians.
 
         Queries: d*(d + 3)/2 where that is so
         """
-        d, before, self.at_differences = len(self.z), self.at_differences, self.cost
-        self.slow = self.slow + 1 if before - self.cost < MODELS.slow * self.cost else 0
-        whole = len(self.method.pattern.groups) == d and self.method.domain.unbounded and self.method.noise == 0
+        d = len(self.z)
+        whole = len(self.method.pattern.groups) == d and self.method.domain.unbounded and self.noise == 0
         if self.slow < MODELS.slow_times or d > MODELS.newton or not whole:
             return
         self.slow = 0
@@ -389,7 +401,7 @@ class _Run:
 
     def _count(self, gain: float) -> None:
         """Count steps whose gain noise explains."""
-        explained = 2 * self.method.noise * norm2(self.r)
+        explained = 2 * self.noise * norm2(self.r)
         self.without_gain = 0 if gain > explained else self.without_gain + 1
 
     def _cut(self, radius: float) -> bool:
@@ -408,11 +420,17 @@ class _Run:
 
     # After a certificate
 
+    def finds_noise(self, fit: Fit | None) -> bool:
+        """Whether the certificate found noise that steps did not reckon with, nor are short beside."""
+        known = self.noise > 0 or fit is None or not len(self.r)
+        return not known and fit is not None and fit.noise > MODELS.step * norm2(self.r) / math.sqrt(len(self.r))
+
     def resume(self, fit: Fit | None) -> None:
         """Go on with the Jacobian that the certificate measured, if it did, and aim closer."""
         self.closer *= RUN.closer
         self.without_gain = 0
-        if fit is None:
+        if fit is None or self.finds_noise(fit):
+            self.noise = max(self.noise, 0.0 if fit is None else fit.noise)
             self._differences()
             self.radius = max(self.radius, RUN.again * max(1.0, norm2(self.z)))
             return
@@ -436,7 +454,7 @@ class _Run:
             except MissingValue:
                 continue
             cost = float(self.loss.cost(r))
-            self.seen = self.seen.with_value(z, r, self.method.noise**2)
+            self.seen = self.seen.with_value(z, r, self.noise**2)
             if best is not None and cost >= best[0]:
                 break
             if cost < self.cost:

@@ -69,6 +69,8 @@ class ModelSettings:
         1e-2, "of the cost", "less gained between two Jacobians is little: residuals are large, and curve", STUDY
     )
     slow_times: int = number(2, "times", "in a row, before second differences of residuals are taken", STUDY)
+    stuck: float = number(1e-7, "of the cost", "less gained between two Jacobians is nothing", "noise nobody told of")
+    stuck_times: int = number(4, "times", "in a row, before a descent is ended", LIMIT)
     newton: int = number(20, "variables", "up to this number", "d (d + 3) / 2 queries: 11 Jacobians")
     second_step: float = number(2.0**-11, "of s", "their steps", "as those of a certificate")
     refinements: int = number(12, "steps", "of Gauss-Newton on the surrogate, for one step of the method", LIMIT)
