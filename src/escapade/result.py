@@ -51,6 +51,7 @@ class Result(OptimizeResult):
     status, message : why the run ended, as a number and a sentence
     certificate : what was shown about x, or None
     jac : the gradient at x as the certificate measured it, or None
+    hess : the Hessian there, where the certificate took all second differences, or None
     nfev, ncalls : queries, and calls of the user's function
     njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
     nknown : values that were not asked for, because they were known
@@ -78,6 +79,7 @@ class Result(OptimizeResult):
     n_escapes: int
     jac: Array
     structure: Structure | None
+    hess: Array
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
@@ -125,6 +127,7 @@ class Result(OptimizeResult):
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,
             structure=None,
+            hess=None if certificate is None else certificate.hessian,
             nfev=ledger.queries,
             ncalls=ledger.calls,
             nit=len(trace),
@@ -166,11 +169,6 @@ class Result(OptimizeResult):
         result.update(stop=Stop[data["stop"]], certificate=certificate, history=history, structure=None)
         structure = Structure.restored(data["structure"])
         return result if structure is None else result.shaped(structure)
-
-    @property
-    def hess(self) -> Matrix | None:
-        """The Hessian of f at x, of the variables as a vector, where the certificate measured all of it."""
-        return None if self.certificate is None else self.certificate.hess
 
     @property
     def hess_inv(self) -> Matrix | None:

@@ -204,6 +204,16 @@ def test_a_stream_with_default_settings_leaves_its_saddle_and_says_honestly_what
         assert np.isfinite(result.fun)
 
 
+def test_a_stream_of_many_variables_says_that_a_look_is_too_dear_before_it_is_taken():
+    def fun(X, ids):
+        return 0.5 * np.sum(X * X, axis=1) + 1e-3 * X[:, 0] * np.mean(ids % 2 - 0.5)
+
+    certificate = certify(fun, np.zeros(600), samples="stream", vectorized=True, rng=0)
+    assert certificate.verdict == "undecided"
+    assert "maxfev" in certificate.remedy
+    assert certificate.nfev == 0
+
+
 def test_a_stream_that_can_be_decided_is():
     options = {"samples": "stream", "vectorized": True, "gtol": 0.1, "curvtol": 0.1}
     result = escapade.minimize(noisy_double_well, np.zeros(2), rng=0, **options)

@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,7 +189,7 @@ def _written(
         residual, reduced, finding, gtol=certifier.gtol, curvtol=certifier.curvtol, rho=rho.value
     )
     jac = box.gradient(np.zeros(0, dtype=np.int64), np.zeros(0))
-    return replace(written, verdict=verdict, radius=radius, active=box.listed(), jac=jac, hess=None)
+    return replace(written, verdict=verdict, radius=radius, active=box.listed(), jac=jac)
 
 
 def _undecided(certifier: Certifier, box: Box, why: str) -> Certificate:
@@ -225,7 +225,9 @@ def _by_free_variables(certifier: Certifier, box: Box, rng: np.random.Generator)
             found = replace(found, verdict="second-order", radius=None)
     here = None if direction is None else like(direction, around.x)
     jac = box.gradient(box.sets.free, local.gradient.value)
-    return replace(found, x=around.x, fun=around.f0, direction=here, active=box.listed(), jac=jac, hess=None)
+    soft = [replace(one, direction=frame.direction(one.direction)) for one in found.softest]
+    own: dict[str, Any] = {"active": box.listed(), "jac": jac, "softest": soft, "hessian": None}
+    return replace(found, x=around.x, fun=around.f0, direction=here, **own)
 
 
 def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certificate:
@@ -235,7 +237,7 @@ def _inside(certifier: Certifier, box: Box, rng: np.random.Generator) -> Certifi
     if not np.all(np.isfinite(seen.slope.value)):
         return _undecided(certifier, box, LOST)
     certificate = _from_lines(certifier, box, seen, rng)
-    return replace(certificate, jac=box.gradient(which, seen.slope.value), hess=None)
+    return replace(certificate, jac=box.gradient(which, seen.slope.value))
 
 
 def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Generator) -> Certificate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,12 +15,13 @@ from .._array import Array, Matrix, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
-from ..errors import MissingCapability
+from ..errors import InvalidSetting, MissingCapability
 from ..interval import Interval
 from ..structure import Structure
 from ..tolerances import Units
 from .rules import Verdict
 from .scale import Lengths
+from .settings import SHOWN
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,22 @@ class ActiveSets:
         return ", ".join(f"{len(part)} {name}" for name, part in parts.items() if part) or "none"
 
 
+@dataclass(frozen=True)
+class SoftDirection:
+    """A direction along which f curves little."""
+
+    direction: Vector
+    """A unit vector, in the variables that curvatures are stated in."""
+    curvature: Interval
+    """Holds the curvature along it."""
+
+    def terms(self, names: Sequence[str] | None = None) -> str:
+        """The parameters that make it up, the largest first."""
+        v = self.direction
+        largest = [i for i in np.argsort(-np.abs(v))[: SHOWN.terms] if abs(v[i]) >= SHOWN.least]
+        return " ".join(f"{v[i]:+.2f} {f'x[{i}]' if names is None else names[i]}" for i in largest)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What was shown about a point, at what confidence and cost.
@@ -81,10 +99,12 @@ class Certificate:
     """Holds the norm of the gradient."""
     curvature: Interval
     """Holds the smallest eigenvalue of the Hessian."""
+    softest: list[SoftDirection] = field(default_factory=list)
+    """The softest few directions that were seen, the softest first: what values say least of."""
+    hessian: Array = None
+    """The Hessian of f at x in the user's variables, where all second differences were taken; else None."""
     jac: Array = None
     """The gradient of f at x as it was measured, in the user's variables."""
-    hess: Matrix | None = None
-    """The Hessian of f at x in the user's variables, as a matrix, where all second differences were taken."""
     direction: Array = None
     """At a saddle, a unit vector along which f decreases."""
     radius: float | None = None
@@ -149,28 +169,20 @@ class Certificate:
         MissingCapability
             Where no Hessian was measured, or its smallest eigenvalue was not shown to be positive.
         """
-        if self.hess is None:
+        if self.hessian is None:
             raise MissingCapability(
                 "no Hessian was measured at x: certify(fun, x, finder='dense').covariance() measures all of it"
             )
-        sizes = np.sqrt(np.abs(np.diag(self.hess)))
+        sizes = np.sqrt(np.abs(np.diag(self.hessian)))
         sizes[sizes == 0.0] = 1.0
-        values, vectors = np.linalg.eigh(self.hess / np.outer(sizes, sizes))
+        values, vectors = np.linalg.eigh(self.hessian / np.outer(sizes, sizes))
         if not (self.curvature.lower > 0 and values[0] > len(sizes) * np.finfo(np.float64).eps):
             raise MissingCapability(
                 "the Hessian is singular or not shown to be positive, its smallest eigenvalue lies in "
                 f"{self.curvature}: f hardly changes along {self.along(vectors[:, 0] / sizes)}; fix or join these "
                 "parameters"
             )
-        return np.asarray(scale * np.linalg.inv(self.hess / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
-
-    def softest(self, count: int = 3) -> list[tuple[float, str]]:
-        """The least eigenvalues of the Hessian, and their directions by the names of the variables; none where no
-        Hessian was measured."""
-        if self.hess is None:
-            return []
-        values, vectors = np.linalg.eigh(self.hess)
-        return [(float(value), self.along(v)) for value, v in zip(values[:count], vectors.T, strict=False)]
+        return np.asarray(scale * np.linalg.inv(self.hessian / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
 
     def along(self, v: Vector) -> str:
         """A direction by the names of the variables that it moves most."""
@@ -195,6 +207,22 @@ class Certificate:
     def _cost(self) -> str:
         own = [(self.njev, "gradient"), (self.nhev, "product")]
         return " and ".join([counted(self.nfev, "query", "queries"), *(counted(n, what) for n, what in own if n)])
+
+    def softest_table(self, names: Sequence[str] | None = None) -> str:
+        """The softest directions, a line each: the curvature along it, and the parameters that make it up.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            The names of the parameters; None: x[0], x[1], ...
+        """
+        d = self.x.shape[0] if self.structure is None else self.structure.size
+        if names is not None and len(names) != d:
+            raise InvalidSetting(f"names has {len(names)} entries, but x has {d} parameters: give {d} names")
+        if names is None and self.structure is not None:
+            names = self.structure.names
+        lines = [f"{soft.curvature}: {soft.terms(names)}" for soft in self.softest]
+        return "\n".join(lines) or "no direction was looked at"
 
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
@@ -236,6 +264,8 @@ class Certificate:
             lines.append(("variables", str(self.active)))
         if self.invariant:
             lines.append(("invariant", f"along {counted(self.invariant, 'direction')}: curvature is that across them"))
+        if self.softest:
+            lines.append(("softest", f"{self.softest[0].curvature} along {self.softest[0].terms()}"))
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
             lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))

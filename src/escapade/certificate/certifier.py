@@ -41,7 +41,7 @@ from ..tolerances import SHARES, Tolerances, as_scale
 from . import rules, scale
 from .advice import advised
 from .bounded import in_box
-from .certificate import Certificate, Trusted
+from .certificate import Certificate, SoftDirection, Trusted
 from .sampled import SampledCertifier, Shown, Source
 from .settings import RULES
 
@@ -142,9 +142,7 @@ class Certifier:
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
-        H = certificate.hess
-        hess = None if H is None else H / np.outer(local.unit, local.unit)
-        return replace(certificate, jac=local.gradient.value / local.unit, hess=hess)
+        return replace(certificate, jac=local.gradient.value / local.unit)
 
     def within(self, frame: Selection) -> Certifier:
         """The same for the variables of a frame."""
@@ -248,12 +246,21 @@ class Certifier:
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened()
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
-        certificate = self._with_shorter_steps(certificate, local)
+        certificate = self._with_shorter_steps(self._with_directions(certificate, finding, local), local)
         if known.newton is None and finding.hessian is not None:
             known = replace(known, newton=partial(np.linalg.solve, -finding.hessian))
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
+
+    @staticmethod
+    def _with_directions(certificate: Certificate, finding: Finding, local: LocalModel) -> Certificate:
+        """The certificate with the softest directions, and the Hessian in the variables of x."""
+        soft = [SoftDirection(one.direction, one.curvature) for one in finding.softest]
+        hessian = finding.hessian
+        if hessian is not None:
+            hessian = hessian / local.unit[:, None] / local.unit
+        return replace(certificate, softest=soft, hessian=hessian)
 
     def _with_shorter_steps(self, certificate: Certificate, local: LocalModel) -> Certificate:
         """The certificate with what can be shown at a looser curvtol: steps are shorter then, and the gradient is as
@@ -488,7 +495,6 @@ class Certifier:
             reason=finding.reason,
             attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
             price=finding.price or None,
-            hess=finding.hessian,
             trusted=trusted,
             scaled=self.in_units or self.x_scale is not None,
         )

@@ -335,7 +335,7 @@ class ResidualCertifier:
         task = self._values_alone(gtol=asked.gtol, curvtol=asked.curvtol, in_units=self.relative)
         written = task.written(local.x, local.f0, local.gradient_norm, finding, trusted, rho)
         units = Units(local.unit, 1.0, asked.curvature or 1.0) if self.relative else None
-        return replace(written, units=units, lengths=seen, jac=local.gradient.value / local.unit, hess=None)
+        return replace(written, units=units, lengths=seen, jac=local.gradient.value / local.unit)
 
     def _from_values(
         self,

@@ -97,7 +97,11 @@ class SampledCertifier:
             return True
         if few_samples(n, d):
             return False
-        return self.size(d) * second_price(d) + n * (d + 1) < min(GROUPS.price * (d + 1), dense_price(d)) * n
+        return self.first_price(d) + n * (d + 1) < min(GROUPS.price * (d + 1), dense_price(d)) * n
+
+    def first_price(self, d: int) -> float:
+        """Queries of the first look, at least."""
+        return self.size(d) * second_price(d)
 
     def size(self, d: int) -> int:
         """Samples of the first look."""
@@ -108,7 +112,11 @@ class SampledCertifier:
 
         Queries: those of `measure` on 64 samples, (d*(d + 3)/2 + 1) a sample for Hessians, d + 1 for a gradient
         """
-        books = Books.of(f)
+        books, price = Books.of(f), self.first_price(int(x.shape[0]))
+        if price > min(self.allowance, f.remaining):
+            why = f"the first look at samples would cost {price:.2g} queries, more than may be spent"
+            unknown = Interval(0.0, math.inf)
+            return Shown(unknown, rules.undecided(why), math.nan, {}, needed=price, row=row, began=books)
         try:
             search = self._begun(f, x, rng, row)
         except BudgetExhausted as stop:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, like, to_numpy
+from .._array import Array, Matrix, Vector, like, to_numpy
 from ..derivatives.units import learn
 from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
 from ..oracle import Oracle
@@ -103,17 +103,15 @@ class ScaledProblem:
         """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
         stay those in y."""
         value, units, jac = self.value, self.units, found.jac
-        if self.unit is not None:
-            unit = to_numpy(self.unit).astype(np.float64)
-            jac = None if jac is None else value * jac / unit
-            if found.hess is not None:
-                found = replace(found, hess=value * found.hess / np.outer(unit, unit))
+        if jac is not None and self.unit is not None:
+            jac = value * jac / to_numpy(self.unit)
+        found = replace(found, hessian=self._hessian(found.hessian))
         if found.active is not None and self.unit is not None:
             found = replace(found, active=found.active.times(value / to_numpy(self.unit)))
         if self.frame is not None:
             found = self._framed(found, self.frame, x)
             jac = self.frame.slopes(jac) if jac is not None else None
-            found = replace(found, hess=None)  # of the variables of the frame alone
+            found = replace(found)  # of the variables of the frame alone
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {
@@ -127,6 +125,7 @@ class ScaledProblem:
             jac=jac,
             gradient=found.gradient * value,
             curvature=found.curvature * value,
+            softest=[replace(one, curvature=one.curvature * value) for one in found.softest],
             fun=value * found.fun,
             gtol=value * found.gtol,
             curvtol=value * found.curvtol,
@@ -137,11 +136,25 @@ class ScaledProblem:
         )
         return scaled if shown is None else advised(scaled)
 
+    def _hessian(self, hessian: Matrix | None) -> Matrix | None:
+        """That of f in x, where y is x in other units; in fewer variables there is none."""
+        if hessian is None or self.frame is not None:
+            return None
+        unit = np.ones(len(hessian)) if self.unit is None else to_numpy(self.unit).astype(np.float64)
+        return np.asarray(self.value * hessian / unit[:, None] / unit)
+
     @staticmethod
     def _framed(found: Certificate, frame: Frame, x: Array) -> Certificate:
         """The direction and the active sets in the variables of x."""
         direction, active = found.direction, found.active
+        soft = [replace(one, direction=_turned(one.direction, frame)) for one in found.softest]
         if direction is not None:
-            whole = frame.direction(to_numpy(direction).astype(np.float64))
-            direction = like(whole / np.linalg.norm(whole), x)
-        return replace(found, direction=direction, active=None if active is None else active.owned(frame, x.shape[0]))
+            direction = like(_turned(to_numpy(direction).astype(np.float64), frame), x)
+        owned = None if active is None else active.owned(frame, x.shape[0])
+        return replace(found, direction=direction, softest=soft, active=owned)
+
+
+def _turned(direction: Vector, frame: Frame) -> Vector:
+    """A unit vector in the variables of a frame as one in those of x."""
+    whole = frame.direction(direction)
+    return np.asarray(whole / np.linalg.norm(whole))

@@ -51,4 +51,13 @@ class RuleSettings:
     )
 
 
+@dataclass(frozen=True)
+class ShownSettings:
+    """What is printed of a direction."""
+
+    terms: int = number(4, "parameters", "so many of those that make up a direction are named", "a line holds them")
+    least: float = number(0.05, "of a unit vector", "smaller shares are left out", "0.05^2 = 0.0025")
+
+
 RULES = RuleSettings()
+SHOWN = ShownSettings()

@@ -69,8 +69,9 @@ class Cheapest(Finder):
         outcome = products.run(completable=affordable)
         if outcome.decided or not affordable:
             return self._with_dense_price(outcome.finding, allowance, local.d), outcome.taken
-        known, contradicted = self._complement(local, outcome), outcome.contradicted
-        last = dense.search(local, rng, shift, allowance, known, contradicted=contradicted)
+        known, one_sided = self._complement(local, outcome), outcome.kind is None or outcome.kind.order == 1
+        doubt = outcome.contradicted
+        last = dense.search(local, rng, shift, allowance, known, one_sided=one_sided, contradicted=doubt)
         if not (last.found or last.certified):
             more = products.run()
             if more.decided:
@@ -81,8 +82,9 @@ class Cheapest(Finder):
     def _complement(self, local: LocalModel, outcome: LanczosOutcome) -> Complement | None:
         """What completes the products of a search; None where they are wrong, or not of values."""
         kind, known = outcome.kind, outcome.last
-        wrong = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > PRICE.inexact * self.delta
-        if kind is None or not known or wrong or outcome.contradicted or kind.source is not VALUES:
+        doubtful = outcome.obstacle in (Obstacle.TRUNCATION, Obstacle.SCALE)
+        wrong = doubtful and outcome.error > PRICE.inexact * self.delta
+        if kind is None or not known or wrong or kind.factor != 1.0 or kind.source is not VALUES:
             return None
         return Complement(local, kind, known)
 

@@ -58,13 +58,13 @@ class Dense(Finder):
         allowance: Allowance,
         complement: Complement | None = None,
         *,
+        one_sided: bool = True,
         contradicted: bool = False,
     ) -> Finding:
         """Attempts with second differences of one kind after another, as far as they are allowed; first with those of
         the complement of products, if there were any. Where products were contradicted on shorter steps, more of these
         are looked at: the same looks would only be another chance to miss it."""
         best, tried, again = self.undecided("nothing was tried"), set(), False
-        one_sided = complement is None or complement.products.order == 1
         products = HessianProducts(local, DiagonalPreconditioner(local.steps), 1 if one_sided else 2)
         forms = _Forms(local, rng)
         for _ in range(FINDER.attempts):

@@ -182,7 +182,8 @@ class Finder(ABC):
         seen = along.interval
         if seen.upper > threshold or (threshold < 0 and not along.at_most(threshold)):
             reason = f"{reason}, but second differences along it say {seen}"
-            return self.undecided(reason, Interval(-math.inf, max(seen.upper, threshold)), v)
+            found = self.undecided(reason, Interval(-math.inf, max(seen.upper, threshold)), v)
+            return replace(found, softest=(Soft(v, seen),))
         closer = local.least_curvature_along(v)
         if closer > threshold:
             reason = f"{reason}, but on a much shorter step its curvature is at least {closer:.3g}"

@@ -19,7 +19,7 @@ from ..derivatives.consistency import AlongCheck
 from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
 from ..derivatives.products import KIND, HessianProducts, Product
-from ..derivatives.settings import NOISE, STEPS
+from ..derivatives.settings import CONSISTENCY, NOISE, STEPS
 from ..interval import Interval
 from . import price
 from .finding import ANYWHERE, Finder, Finding
@@ -176,8 +176,9 @@ class LanczosSearch:
             return False
         known = len(outcome.last)
         others, instead = price.products(limit.d, known + 1, self.products.order), limit.instead(known)
-        hopeless = outcome.obstacle is Obstacle.TRUNCATION and outcome.error > self.finder.delta
-        return others <= instead and (hopeless or limit.allowance.allows(others + instead))
+        if outcome.obstacle is Obstacle.TRUNCATION and outcome.error > PRICE.inexact * self.finder.delta:
+            instead = price.second_differences(limit.d)  # nothing would complete these
+        return others <= instead and limit.allowance.allows(others + instead)
 
     def _after(self, products: HessianProducts, obstacle: Obstacle) -> HessianProducts | None:
         """Products that may pass where these failed; None if they were tried, or step too far."""
@@ -340,7 +341,7 @@ class _Attempt:
         reason = f"{self._told()}, product error at most {self.error:.2g}"
         found = finder.certified(Interval(lower, upper), reason, v)
         third = max(self.third, self.along.third, *(one.process.third for one in self.tried))
-        found = replace(found, third=third, hessian_jump=self.along.hessian_jump)
+        found = replace(found, third=third, hessian_jump=self.along.hessian_jump, softest=below.softest)
         return LanczosOutcome(found, error=self.error)
 
     def _told(self) -> str:
@@ -382,7 +383,7 @@ class _Attempt:
         """Run until the first term is out of the way; a Ritz value that shows a direction ends the attempt."""
         finder, process, extra = self.finder, start.process, LANCZOS.extra
         while not process.complete and self._lacking(process, threshold, extra):
-            stop = self._too_dear(process, threshold)
+            stop = self._too_dear(process, threshold) or self._too_inexact(process)
             if stop is not None:
                 return stop
             extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
@@ -412,6 +413,26 @@ class _Attempt:
         if known > 0 and limit.passed(known, lacking):
             return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
         return None
+
+    def _too_inexact(self, process: LanczosProcess) -> LanczosOutcome | None:
+        """What ends an attempt early whose products are too wrong to be of use, where second differences have shorter
+        steps: the error of one along random directions.
+
+        Queries: 16, or 32 if the order is 4, after a few products
+        """
+        products, delta = self.products, self.finder.delta
+        long = self.limit is not None and self.limit.completable and self.finder.preconditioner is None
+        if not long or products.order == 1 or len(self.taken) != PRICE.early or not process.taken:
+            return None
+        q, image = process.basis[-1], process.taken[-1].image
+        ways = self.errors.rng.standard_normal((CONSISTENCY.signs, len(q)))
+        seen = product_errors.components(products, q, image, ways, products.local.stencil.far, 1.0)
+        error = norm2(seen) / math.sqrt(len(ways))
+        if error <= PRICE.seen * delta:
+            return None
+        self.error, self.measured = error, True
+        reason = f"products are too inexact: truncation leaves errors of {error:.2g} at delta={delta:.3g}"
+        return self._failed(Obstacle.TRUNCATION, reason)
 
     def _starts_too_dear(self, products: int) -> bool:
         """Whether further starts, of so many products, cost more than second differences."""
@@ -501,7 +522,7 @@ class _Attempt:
             )
             self.third = max(self.third, found.third)
             if found.scale_dependent:
-                self.error = math.inf
+                self.error = found.error
                 return self._failed(Obstacle.SCALE, "f depends on the scale within the steps of the products")
             error = process.noise + found.error
             start.measured.append((shift, error))

@@ -92,7 +92,8 @@ class PriceSettings:
     """What deciding may cost, and which way is taken."""
 
     small: int = number(
-        24, "variables", "up to here all second differences cost no more than twenty products", "d/2 rows = 12 products"
+        27, "variables", "up to here all second differences cost no more than twenty-seven products, on one side half",
+        "below, products that do not decide and the looks at them cost a quarter of all: price.py at d = 25 to 27",
     )
     large: int = number(300, "variables", "beyond, no round of prefer='rounds' asks for all of them", "45,000 values")
     products: float = number(
@@ -107,6 +108,11 @@ class PriceSettings:
     inexact: float = number(
         0.5, "of delta", "products are not completed if they were found more wrong than this",
         "the errors of a few add up, and second differences have shorter steps",
+    )
+    early: int = number(3, "products", "after so many the error of one is looked at", "one or two are mostly enough")
+    seen: float = number(
+        0.1, "of delta", "an error that is larger along random directions leaves nothing to complete",
+        "the errors of k products add up to 2.5 sqrt(k) times it",
     )
     fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
     independent: float = number(

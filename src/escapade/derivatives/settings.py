@@ -466,6 +466,7 @@ class GroupSettings:
     dense: float = number(1.6, "times", "what a certificate by all second differences costs, of these", "3 d + 92 more")
     forward: float = number(40.0, "errors of values", "over the error of the diagonal: the square of a forward step",
                             "4 balances both; the diagonal is known better than its bound")
+    longer: float = number(2.0, "first looks", "that a run on a stream may always take", "one to see, one to decide")
     looks: int = number(12, "looks", "at most", LIMIT)
     allowance: int = number(
         50_000, "samples for each of d + 1 points", "that a stream may take where no budget is given",

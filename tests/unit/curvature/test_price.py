@@ -187,7 +187,7 @@ def test_beyond_the_cap_the_price_of_going_on_is_named_and_works(d):
     fun, settings = bumpy(d, 0), {"gtol": 1e-4, "curvtol": 1e-3, "vectorized": True, "rng": 0}
     c, steps = certify(fun, np.zeros(d), **settings), 0
     assert c.verdict == "undecided"
-    assert c.nfev <= 1.25 * price.deciding(d)
+    assert c.nfev <= 1.4 * price.deciding(d)  # its rows are cut, and cost more than their price
     while c.verdict == "undecided" and steps < 4:
         named = int(re.search(r"certificate_maxfev=(\d+)", c.remedy)[1])
         assert named == c.price > price.cap(d)

@@ -351,9 +351,13 @@ class _SampledRun(_Run):
             failure=budget.of_certificate(SAMPLED.tests * task.failure, self.asked),
             noise=task.noise,
             evidence=task.evidence,
-            allowance=max(self._left(), tests_price(self.differences.d)),
         )
-        return tests(self.root, self.differences.array(p.y), self.rng, row)
+        d = self.differences.d
+        if not tests.looks(self.root, d):
+            return None
+        first = GROUPS.longer * tests.first_price(d)
+        allowed = max(self._left(), min(first, GROUPS.allowance * (d + 1)))
+        return replace(tests, allowance=allowed)(self.root, self.differences.array(p.y), self.rng, row)
 
     def _by_the_whole_sum(self, p: Point, row: WholeRow | None) -> State:
         """The certificate of `auto` on the whole sum, where samples do not decide."""
@@ -372,9 +376,4 @@ class _SampledRun(_Run):
         if tilt is None:
             return p
         return replace(p, f=p.f - float(tilt(p.y)), g=p.g - tilt.slope, row=p.row - tilt.slope)
-
-
-def tests_price(d: int) -> float:
-    """Queries of the first look of a certificate."""
-    return 2 * max(GROUPS.least, GROUPS.per_variable * d) * second_price(d)
 
