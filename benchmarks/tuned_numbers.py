@@ -62,6 +62,7 @@ EXEMPT = {
     ("derivatives/ladder.py", "judged: 1.4"): WEIGHTS,
     ("derivatives/measure.py", "_fit_to_noise: 1024"): "unit of STEPS.furthest",
     ("derivatives/noise.py", "_printed: 23"): "the digits of a float32",
+    ("derivatives/noise.py", "printed_unit: 23"): "the digits of a float32",
     ("derivatives/products.py", "Order = Literal[1, 2, 4]"): "names",
     ("derivatives/products.py", "KIND: dict[int, str] = {1: 'one-sided', 2: 'symmetric', 4: 'extrapolat"): "names",
     ("derivatives/products.py", "NOISE_FACTOR: dict[int, float] = {1: math.sqrt(2), 2: 1.12, 4: 1.55}"): WEIGHTS,

@@ -17,6 +17,7 @@ from .domain import Geometry
 from .errors import InvalidSetting
 from .methods import PRESETS, Auto, Goal, Method, uses_gradients
 from .methods.auto import SampledAuto
+from .methods.auto.settings import MEMORY
 from .oracle import Failures, Journal, Oracle, Policy, jac_of
 from .result import Result
 from .run import Run
@@ -216,6 +217,8 @@ def minimize(
         f.know(*pairs)
     f.until(limits.deadline)
     f.within(geometry.domain)
+    if omits and geometry.plain and samples is None:
+        f.remember(MEMORY)
     if whole:
         f = f.summed()
     share = budget.of_method(failure, sampled=samples is not None and method != "auto")

@@ -109,6 +109,8 @@ class Result(OptimizeResult):
                     stop = Stop.BUDGET
                 elif stop is Stop.UNDECIDED and certificate.noise_limited:
                     stop, why = Stop.NOISE_LIMITED, why or certificate.remedy
+        elif trace.steps and trace[-1].estimated:  # the lowest of values with noise is luck
+            fun = math.nan if trace[-1].fun is None else trace[-1].fun
         elif fun_best is not None:
             x, fun = x_best + 0.0, fun_best
         if not said:

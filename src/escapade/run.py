@@ -90,18 +90,25 @@ class Run:
 
     def _result(self, name: str, show: Progress) -> Result:
         ending, certificate = self._with_final_point(self._iterate(name, show)), None
+        fresh = ending.value
         if not self.certified:
             ending = Ending(Stop.UNCERTIFIED) if ending.stop in SILENT else ending
+        elif ending.final:
+            certificate = self._unseen(ending)
         elif not ending.stop.quiet or (ending.stop is Stop.BUDGET and self.reserved):
             try:
                 certificate = self._certify(ending)
             except (OracleError, KeyboardInterrupt) as error:
                 ending = self._ended(error)
         why = str(self.error or "") if self.mistake is None else named(self.mistake)
+        if ending.final and ending.evidence.finding is not None:
+            why = why or ending.evidence.finding.reason
         result = Result.of(self.f, self.x, self.trace, ending.stop, certificate, why)
         result.update(method=name, constants=self.constants)
         if ending.stop in (Stop.JOINED, Stop.SET_ASIDE):  # where it was, and not a lower point that it happened to see
             result.update(x=self.x, fun=self.fun)
+        if fresh is not None:
+            result.update(fun=self.problem.value * fresh.value, fun_error=self.problem.value * fresh.error)
         watch = self.watch
         if watch is not None and self.x is watch.best and not (result.success and math.isfinite(result.fun)):
             result.update(fun=watch.value)
@@ -246,6 +253,13 @@ class Run:
         task = replace(self.asked or self.certifier, **own)
         found = in_geometry(task, f, self.x, self.geometry, self.rng, relative=self.relative)
         return replace(with_books(found, f, began, rounds), failure=self.failure)
+
+    def _unseen(self, ending: Ending) -> Certificate:
+        """The certificate of a point around which nothing is asked for."""
+        finding = ending.evidence.finding
+        found = self.certifier.unseen(self.y, "" if finding is None else finding.reason)
+        fun = math.nan if ending.value is None else ending.value.value
+        return replace(self.problem.certificate(replace(found, fun=fun), self.x), failure=self.failure)
 
     def _certify(self, ending: Ending) -> Certificate:
         """The certificate of the last iterate, with the value there."""

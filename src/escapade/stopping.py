@@ -16,6 +16,7 @@ from scipy.optimize import OptimizeResult
 from ._array import Array
 from .curvature import Evidence, Finding
 from .errors import BudgetExhausted, InvalidSetting, MissingValue, NonFiniteValue, TimeExhausted, UnboundedBelow
+from .interval import Estimate
 from .tolerances import require_positive
 from .trace import Step, Trace
 
@@ -76,6 +77,10 @@ class Ending:
 
     stop: Stop
     evidence: Evidence = field(default_factory=Evidence)
+    value: Estimate[float] | None = None
+    """Of a function with noise: the mean of fresh values at the last iterate, and its standard error."""
+    final: bool = False
+    """Whether nothing more is to be asked of f: noise hides what a certificate would look for."""
 
     @classmethod
     def of(cls, finding: Finding, evidence: Evidence | None = None) -> Ending:

@@ -32,6 +32,8 @@ class Iterate:
     grad_norm: float | None = None
     arrived: bool = False
     """No new iterate: the method is about to certify this one."""
+    estimated: bool = False
+    """Whether `fun` is what a model thinks of a function with noise, and no value of it."""
 
     def in_units(self, value: float) -> Iterate:
         """The same of `value` times the function."""
@@ -52,6 +54,8 @@ class Step:
     x: Array = None
     best: float | None = None
     """The least value seen until then, stencils included (None for a sampled function)."""
+    estimated: bool = False
+    """Whether `fun` is a model's estimate, since values have noise."""
 
     def __str__(self) -> str:
         fun = "" if self.fun is None else f"  f = {self.fun:.8g}"
@@ -101,8 +105,8 @@ class Trace:
         """Record an iterate, with x in the user's variables."""
         self.count += 1
         self.escapes += iterate.move is Move.ESCAPE
-        books = dict(ledger.by_purpose)
-        step = Step(self.count, iterate.move, iterate.fun, iterate.grad_norm, ledger.queries, books, x, best)
+        books, known = dict(ledger.by_purpose), (iterate.move, iterate.fun, iterate.grad_norm)
+        step = Step(self.count, *known, ledger.queries, books, x, best, iterate.estimated)
         self.steps.append(step)
         self.size += RECORD + 8 * x.shape[0]
         if self.size > self.memory and len(self.steps) > 2:

@@ -25,6 +25,7 @@ SAYS = {
     "bounds.md": "strongly active",
     "gradients.md": "no certificate was asked for",
     "scale.md": "no gradient below",
+    "noisy.md": "noise",
     "cost.md": "lets the search go on",
     "methods.md": "",
     "samples.md": "",

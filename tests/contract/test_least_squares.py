@@ -320,6 +320,22 @@ def test_certify_says_what_a_fit_of_another_solver_is():
     assert abs(saddle.direction[0]) > 0.7
 
 
+@pytest.mark.parametrize("wave", [1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_ripple_is_no_noise(wave, seed):
+    """One residual has a ripple whose curvature, -3 in all, is seen at its wavelength alone."""
+    certificate = certify(
+        lambda x: np.array([*x, 1 + 4 * wave**2 * np.cos(x[0] / wave)]),
+        np.zeros(3),
+        residuals=True,
+        gtol=1e-3,
+        curvtol=0.1,
+        x_scale=1.0,
+        rng=seed,
+    )
+    assert certificate.verdict == "saddle"
+
+
 def test_array_libraries():
     xp = array_api_strict
     found = least_squares(lambda x: xp.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]]), xp.asarray([-1.2, 1.0]), rng=0)

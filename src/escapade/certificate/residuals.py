@@ -176,7 +176,8 @@ class ResidualCertifier:
             return self._from_values(f, x, rng, None, None), seen
         if local.gradient_norm.lower > asked.gtol:
             return self.written(local, asked, rules.undecided(GRADIENT_ALONE), math.inf, None), seen
-        certificate = self._by_residuals(local, lengths, asked, rng) if local.consistent else None
+        consistent = local.consistent and local.same_curvature(asked.curvtol)
+        certificate = self._by_residuals(local, lengths, asked, rng) if consistent else None
         if certificate is None:
             certificate = self._from_values(f, x, rng, local, asked)
         return certificate, seen

@@ -136,6 +136,18 @@ class LocalResiduals:
         own = level * size * (math.sqrt(m) if self.residual_noise.bounded else 1.0) + level**2 * math.sqrt(m)
         return replace(self.residual_noise, level=max(own, epsilon(self.x) * self.f0), unit=0.0)
 
+    def same_curvature(self, delta: float) -> bool:
+        """Whether the residuals curve along the line, as the cost weighs them, as much at the shorter lengths as at
+        those of forms: a ripple of small wavelength does not."""
+        line, noise = self.line, self.residual_noise
+        weighted = self.loss.weights(self.r)[0] * self.r
+        bent = (line.plus + line.minus - 2 * self.r) @ weighted / line.t**2
+        shaken = 4 * noise.norm(1) * float(np.sum(np.abs(weighted))) / line.t**2
+        k = int(np.argmax(line.t <= RESIDUALS.reference))
+        own, relative = RESIDUALS.agree
+        allowed = own * delta * float(line.u @ line.u) + relative * abs(float(bent[k])) + shaken + float(shaken[k])
+        return bool(np.all(np.abs(bent - bent[k])[k:] <= allowed[k:])) and float(np.min(self.second)) >= -delta / 2
+
     def curvature_at_length(self) -> tuple[float, float]:
         """The curvature along the line at its longest length, and that at its shortest."""
         costs = self.loss.cost(self.line.plus[[0, -1]]) + self.loss.cost(self.line.minus[[0, -1]]) - 2 * self.f0
@@ -226,17 +238,26 @@ def measure_residuals(
 
 def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, r: Vector, rng: np.random.Generator) -> Line:
     """Residuals along a random line; shorter lengths are added as long as what is left there, once orders one to four
-    are taken off, still falls: noise does not.
+    are taken off, still falls, as noise does not, or stays although values much closer together are smooth: then it is
+    structure of f.
 
-    Queries: 12, and 2 for each length that is added
+    Queries: 12, and 2 for each length that is added; 2 more where something is left and does not fall
     """
     d = x.shape[0]
     u = np.where(rng.random(d) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, d) * lengths
     line = _lengths_of_line(f, x, unit, u, LADDER.longest * LADDER.ratio ** -np.arange(float(LADDER.levels)))
+    smooth: bool | None = None
     for _ in range(RESIDUALS.levels):
         left, floor = _left(line, r), _rounding(line, r, x, f.precision)
-        if left[-1] <= NOISE.significant * floor or left[-2] <= RESIDUALS.falling * left[-1]:
+        if np.max(left[-2:]) <= NOISE.significant * floor:  # one alone may be small by chance
             break
+        if left[-2] <= RESIDUALS.falling * left[-1]:
+            if smooth is None:
+                close = _lengths_of_line(f, x, unit, u, np.array([RESIDUALS.close]))
+                shaken = float(np.sqrt(np.mean((close.plus + close.minus - 2 * r) ** 2) / 6))
+                smooth = shaken <= max(RESIDUALS.smooth * float(left[-1]), NOISE.significant * floor)
+            if not smooth:
+                break
         closer = _lengths_of_line(f, x, unit, u, line.t[-1:] / LADDER.ratio)
         line = Line(u, *(np.concatenate(pair) for pair in zip(
             (line.t, line.plus, line.minus), (closer.t, closer.plus, closer.minus), strict=True

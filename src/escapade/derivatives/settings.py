@@ -80,6 +80,8 @@ class NoiseSettings:
     )
     told: int = number(4, "differences", "multiples of the least one that tell that values have a unit", HELD)
     places: int = number(12, "digits", "values may have been printed with up to this number", "15 are a float64's own")
+    few: int = number(10, "digits", "after the first, with which values of a few digits may have been printed",
+                      "five digits less than a float64 has: three values are such by chance once in 1e15 times")
     close: tuple[float, float] = number(
         (1e-3, 1 / 32), "of the spacing",
         "values this much closer show the same noise, not the same structure; the second where the first are all alike",
@@ -95,6 +97,45 @@ class NoiseSettings:
     )
     multiples: float = number(1e4, "units", "values of more tell no unit", HELD)
     whole: float = number(0.01, "units", "how near to whole numbers these multiples are", HELD)
+
+
+@dataclass(frozen=True)
+class ValueSettings:
+    """What kind of values f gives."""
+
+    points: int = number(7, "values", "in a row, f(x) first", "three fourth differences")
+    least: int = number(5, "values", "fewer in a row tell nothing", "one fourth difference")
+    spacing: float = number(1e-6, "of x", "their distance: third differences of a smooth f are 1e-18 of its scale",
+                            "below rounding, for scales down to a thousandth of x")
+    uneven: tuple[float, float] = number((0.7, 1.3), "of the distance", "variables move by uneven parts of it",
+                                         "along equal ones terms of f may cancel")
+    clear: float = number(1e-8, "of |f|", "third and fourth differences that are larger show noise",
+                          "below it central differences still see half the digits of a gradient")
+    closer: float = number(1e-3, "of the distance", "where f is wild but smooth its third differences are gone", "1e-9")
+    alike: float = number(0.4, "of neighbours", "that agree to the bit: f moves in steps, or is flat here", "half")
+    further: tuple[float, ...] = number((1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.3), "of x", "where a flat f is looked at again",
+                                        "powers of ten, up to where a user looks")
+    clearly: float = number(10.0, "units", "a change that is larger would show in values that are rounded", "a decade")
+    visible: float = number(100.0, "rounding errors", "a slope between two such values that would be seen", "1e-2")
+
+
+@dataclass(frozen=True)
+class MeshSettings:
+    """The mesh on which a function may be evaluated."""
+
+    powers: tuple[int, ...] = number((-1, -2, -3, -4, -5, -6), "powers of ten", "that may be its pitch",
+                                     "what people round to")
+    tests: int = number(3, "points", "at which f must be that of the mesh", "one may agree by chance, three do not")
+    turns: tuple[float, ...] = number((0.47, -0.46, -0.47, 0.46), "cells", "these points lie off those of the mesh",
+                                      "near the edges of the cell: a mesh that lies elsewhere is told by them")
+    beyond: float = number(0.6, "cells", "these lie in the next cell, along all variables", "beyond the edge")
+    shortest: float = number(1e-6, "of x", "steps of f that are closer are noise", "the distance of VALUES")
+    ratio: float = number(4.0, "factor", "the distances at which the next step is looked for", "powers of two")
+    lengths: int = number(12, "distances", "at most", "from 1e-6 to 4")
+    longest: float = number(0.3, "of x", "steps that are further apart are none of a mesh", "where a user looks")
+    precise: float = number(1 / 64, "of the pitch", "the place of a step is known to within this", "six halvings")
+    strides: tuple[int, ...] = number((8, 64, 512), "steps", "over which the pitch is measured",
+                                      "each eight times as precise: a thousand cells away points are still told apart")
 
 
 @dataclass(frozen=True)
@@ -367,6 +408,15 @@ class ResidualSettings:
         30.0, "factor", "what falls by more from one length to the next is no noise: smooth residuals do by 4^5",
         "between 1 and 1024, nearer to 1",
     )
+    close: float = number(1e-9, "lengths", "values so close show noise, and no structure",
+                          "rounding of x is 1e-7 of it")
+    smooth: float = number(0.125, "of what is left", "less than this between close values, and it is structure",
+                           "noise is as large there")
+    reference: float = number(2e-3, "lengths", "where curvature along the line is compared with that on shorter ones",
+                              "half the length of forms")
+    agree: tuple[float, float] = number(
+        (0.25, 0.05), "of curvtol, relative", "how much it may differ", "a quarter of what is asked"
+    )
     unlucky: float = number(
         0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
     )
@@ -426,6 +476,8 @@ UNITS = UnitSettings()
 LADDER = LadderSettings()
 JUMPS = JumpSettings()
 NOISE = NoiseSettings()
+VALUES = ValueSettings()
+MESH = MeshSettings()
 GRADIENT = GradientSettings()
 FEASIBLE = FeasibleSettings()
 INVARIANCE = InvarianceSettings()

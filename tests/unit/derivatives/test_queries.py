@@ -21,6 +21,7 @@ from escapade.derivatives import (
     invariance,
     jumps,
     ladder,
+    mesh,
     noise,
     paper,
     product_errors,
@@ -29,6 +30,7 @@ from escapade.derivatives import (
     sampling,
     smoothness,
     units,
+    values,
 )
 from escapade.derivatives import measure as measure_
 from escapade.derivatives.by_gradients import GradientProducts, measure_by_gradients
@@ -724,8 +726,63 @@ GRADIENTS = {
 }
 """Functions that ask for gradients."""
 
+def on_mesh(pitch: float = 0.00137) -> Oracle:
+    return Oracle.of(lambda x: float(np.sum((pitch * np.round(x / pitch) - 0.31) ** 2 * [1.0, 2.0, 3.0])))
+
+
+def test_the_kinds_of_values():
+    """What `look` asks for exact values, noise, digits and a mesh, and its parts."""
+    x = np.array([1.1, -0.7, 0.4])
+    rng = np.random.default_rng(1)
+    exact = Oracle.of(lambda y: float(np.sum((y - 0.31) ** 2)))
+    random = Oracle.of(lambda y: float(np.sum(y**2)) + 1e-3 * rng.standard_normal())
+    digits = Oracle.of(lambda y: float(f"{np.sum(y**2):.3e}"))
+    for f, many in ((exact, 6), (random, 12), (digits, 6 + 9)):
+        f0 = f.value(x)
+        assert cost(f, lambda f=f, f0=f0: values.look(f, x, f0, np.random.default_rng(0))) == many
+    assert "6, and 6 more where noise shows" in line(values.look)
+    assert "9 more" in line(values.look)
+    ask, f0 = values._Values(exact, x, x), exact.value(x)
+    assert cost(exact, lambda: values._in_a_row(ask, x, f0)) == 6
+    assert cost(exact, lambda: ask.at(np.zeros((5, 3)))) == 5
+    assert line(values._Values.at).startswith("1 for each")
+    assert cost(exact, lambda: values._of_steps(ask, x, np.full(7, f0), f0)) == 9
+    assert cost(exact, lambda: values.fresh(exact, x, 10)) == 2
+    assert cost(random, lambda: values.fresh(random, x, 10)) == 10
+
+
+def test_a_mesh():
+    x, signs = np.array([1.1, -0.7, 0.4]), np.ones(3)
+    f = on_mesh()
+    f0 = f.value(x)
+    around = mesh._Around(f, x, x, f0)
+    assert cost(f, lambda: around.at(np.zeros((4, 3)))) == 4
+    assert cost(f, lambda: around.along(0, np.ones(4))) == 4
+    right, wrong = mesh.Mesh(np.full(3, 0.00137), np.zeros(3)), mesh.Mesh(np.full(3, 0.1), np.zeros(3))
+    assert cost(f, lambda: around.fits(wrong, signs)) == 3
+    assert cost(f, lambda: around.fits(right, signs)) == 9
+    assert cost(f, lambda: around._between(0, 0.0, 0.00137, 0.00137 / 64)) in (2 + 6, 2 + 7)
+    assert abs(cost(f, lambda: around.edge(1, 0.00137)) - 7) <= 2
+    assert abs(cost(f, lambda: around._next(0, 0.0, 1e-6)) - 20) <= 5
+    assert abs(cost(f, lambda: around.steps(0)) - 60) <= 20
+    assert abs(cost(f, lambda: mesh.find_mesh(f, x, f0, signs)) - (18 + 9 + 60 + 7 * 3)) <= 25
+    decimal = on_mesh(1e-2)
+    assert cost(decimal, lambda: mesh.find_mesh(decimal, x, decimal.value(x), signs)) == 1 + 3 + 9
+    for function in (mesh._Around.at, mesh._Around.along):
+        assert line(function).startswith("1 for each")
+    for function in (mesh._Around._next, mesh._Around.steps, mesh._Around.edge, mesh.find_mesh):
+        assert "about" in line(function)
+
+
 TESTED = {
     *SIMPLE,
+    values.look,
+    values.fresh,
+    values._in_a_row,
+    values._of_steps,
+    values._Values.at,
+    mesh.find_mesh,
+    *(getattr(mesh._Around, name) for name in ("at", "along", "fits", "steps", "edge", "_next", "_between")),
     feasible.Around.displaced,
     feasible.lines,
     feasible.inward_slopes,

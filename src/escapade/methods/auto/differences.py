@@ -86,6 +86,11 @@ class Differences:
     def _native(self) -> bool:
         return type(self.x) is np.ndarray and self.x.dtype == np.float64
 
+    @property
+    def in_doubles(self) -> bool:
+        """Whether points are of 64 bits."""
+        return bool(epsilon(self.x) <= np.finfo(np.float64).eps)
+
     @cached_property
     def ones(self) -> Vector:
         """The units of the variables."""

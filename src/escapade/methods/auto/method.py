@@ -21,6 +21,8 @@ from ..._array import Array, Vector, norm2, to_numpy
 from ...certificate import Certifier, rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
+from ...derivatives.values import EXACT, ValueKind, ValueReport, look
+from ...interval import Estimate
 from ...oracle import Oracle
 from ...stopping import Ending, Stop
 from ...tolerances import Tolerances
@@ -41,7 +43,8 @@ from .point import GradientKind, Point
 from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
-from .settings import METHOD, MODEL, PROBE, TRUST_REGION
+from .settings import METHOD, MODEL, NOISY, PROBE, TRUST_REGION
+from .through_noise import Then, ThroughNoise, largest_noise, roughness_report
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
 
@@ -92,7 +95,22 @@ class Auto:
         if self.prefer == "rounds" and not f.differentiable:
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
-        return (yield from _Run(differences, rng, descent, certificates, least, p.f).run(p))
+        fits = differences.d <= NOISY.variables and differences.in_doubles and not f.differentiable
+        report = self._report(differences, p) if fits else EXACT
+        run = _Run(differences, rng, descent, certificates, least, p.f, report, fits and self.noise is None)
+        return (yield from run.run(p))
+
+    def _report(self, differences: Differences, p: Point) -> ValueReport:
+        """What kind of values f gives. Noise that leaves the tolerances visible needs no other descent, if it is known.
+
+        Queries: those of `look`, if the noise was not given
+        """
+        if self.noise is None:  # what follows where nothing is heard draws as if there had been no look
+            return look(differences.f, differences.x, p.f, np.random.default_rng(differences.d))
+        level = differences.noise
+        if level <= largest_noise(differences):
+            return EXACT
+        return ValueReport(ValueKind.NOISE, level, max(abs(p.f), level))
 
     def _in_box(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
         differences = BoxDifferences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
@@ -124,6 +142,8 @@ class Phase(Enum):
     """Try the coordinates, and correct the model's diagonal."""
     REFINE = auto()
     """Take Newton steps on differences of fourth order."""
+    NOISY = auto()
+    """Descend on regression models."""
     CERTIFY = auto()
     """Ask for the certificate, and end or go on."""
 
@@ -155,6 +175,14 @@ class _Run:
     """A function that falls below this has no bottom."""
     began: float
     """The value at the start."""
+    report: ValueReport = EXACT
+    """What is wrong with values."""
+    listens: bool = False
+    """Whether noise is to be found out."""
+    looks: int = 0
+    """How often f was looked at for roughness."""
+    through_noise: ThroughNoise | None = None
+    """The search on regression models, once there is one."""
     length: float = 0.0
     """How far the last escape went."""
     axis: int = -1
@@ -167,6 +195,8 @@ class _Run:
     """The value where the last escape, or the last probe, left the run."""
     tested: bool = False
     """Whether the model was compared with second differences since the last escape."""
+    fresh: Estimate[float] | None = None
+    """The mean of fresh values at the point that the certificate is asked for, where there is noise."""
     escapes: int = 0
     restarts: int = 0
     futile: int = 0
@@ -181,16 +211,18 @@ class _Run:
             Phase.ESCAPE: self.escape,
             Phase.POLL: self.poll,
             Phase.REFINE: self.refine,
+            Phase.NOISY: self.noisy,
             Phase.CERTIFY: self.certify,
         }
-        state = State(Phase.START, p)
+        state = State(Phase.START if self.report.exact else Phase.NOISY, p)
         while True:
             if state.phase is Phase.CERTIFY:
                 yield Iterate(self.differences.array(state.p.y), fun=state.p.f, arrived=True)
             state = phases[state.phase](state)
             if state.moved is not None:
-                slope = None if state.moved is Move.ESCAPE else state.p.steepness
-                yield Iterate(self.differences.array(state.p.y), state.moved, state.p.f, slope)
+                slope = None if len(state.p.g) == 0 else state.p.steepness
+                x, estimated = self.differences.array(state.p.y), state.phase is Phase.NOISY
+                yield Iterate(x, state.moved, state.p.f, slope, estimated=estimated)
             if state.ending is not None:
                 return state.ending
 
@@ -220,7 +252,9 @@ class _Run:
         return self.select(p)
 
     def descend(self, state: State) -> State:
-        """One step of the trust region."""
+        """One step of the trust region; where most fail, a look whether f is rough."""
+        if self._struggles() and (rough := self._rough(state.p)) is not None:
+            return rough
         q = self.descent.step(state.p)
         if q is None:  # nothing descends
             return self.select(state.p, stuck=True)
@@ -256,12 +290,29 @@ class _Run:
             return State(Phase.ESCAPE, p, ending=Ending(Stop.UNDECIDED))
         if line.unbounded:
             return State(Phase.ESCAPE, p, moved=Move.ESCAPE, ending=Ending(Stop.UNBOUNDED))
-        return State(Phase.POLL, p, moved=Move.ESCAPE)
+        return State(Phase.POLL if self.report.exact else Phase.NOISY, p, moved=Move.ESCAPE)
+
+    def noisy(self, state: State) -> State:
+        """One more point of the search on regression models; where that ends, whether to go on without it."""
+        if self.through_noise is None:
+            self.through_noise = ThroughNoise.begin(self.differences, self.rng, self.report, state.p)
+        found = self.through_noise.advance()
+        if isinstance(found, Point):
+            return State(Phase.NOISY, found, moved=Move.DESCENT)
+        if found.then is Then.DESCEND:  # noise is gone
+            self.report, self.through_noise = EXACT, None
+            return State(Phase.START, found.p, moved=Move.DESCENT)
+        if found.then is Then.CERTIFY:
+            self.fresh = found.value
+            return State(Phase.CERTIFY, found.p, moved=Move.DESCENT)
+        return State(Phase.NOISY, found.p, moved=Move.DESCENT, ending=found.ending)
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""
         if not self.certificates.wanted:
-            return State(Phase.CERTIFY, state.p, ending=Ending(Stop.UNCERTIFIED))
+            return State(Phase.CERTIFY, state.p, ending=Ending(Stop.UNCERTIFIED, value=self.fresh))
+        if self.through_noise is not None:
+            return self._certify_through_noise(state.p)
         p, trusted = state.p, self.tested and self.descent.contradiction < PROBE.agreed
         before = self.differences.tolerances
         local = self.certificates.measure(p)
@@ -270,6 +321,9 @@ class _Run:
         early = self._too_early(p, local)
         if early is not None:  # the gradient is larger, or noise is, than was assumed
             return self.select(early, stuck=self.descent.noise is NoiseState.DOMINATES_CENTRAL)
+        hidden = self._hidden(p, local, stuck=state.stuck)
+        if hidden is not None:
+            return hidden
         if local.gradient_norm.lower > self.differences.gtol:  # a few products may show a way on
             p = p.measured(local)
             v = self._probed(p, METHOD.probes[0])
@@ -282,6 +336,51 @@ class _Run:
         if finding.direction is None:
             return State(Phase.CERTIFY, p, ending=Ending.of(finding, Evidence(local=local, newton=model.newton)))
         return State(Phase.ESCAPE, p, to_numpy(finding.direction).astype(np.float64))
+
+    def _certify_through_noise(self, p: Point) -> State:
+        """Ask for the certificate of the point where noise ended the descent: an ending, or a direction down."""
+        assert self.through_noise is not None
+        local, model = self.certificates.measure(p), Model(DenseMatrix(self.through_noise.hessian))
+        if local.gradient_norm.lower > self.differences.gtol:  # it is not small to that tolerance, and noise rules
+            evidence = Evidence(rules.undecided(STEEP), local)
+            return State(Phase.CERTIFY, p, ending=Ending(Stop.NOISE_LIMITED, evidence, self.fresh))
+        finding, _ = self.certificates.search(local, model, math.inf, trusted=False)
+        if finding.direction is None:
+            ending = replace(Ending.of(finding, Evidence(local=local)), value=self.fresh)
+            return State(Phase.CERTIFY, p, ending=ending)
+        self.through_noise = None
+        return State(Phase.ESCAPE, p.measured(local), to_numpy(finding.direction).astype(np.float64))
+
+    # Noise
+
+    def _struggles(self) -> bool:
+        """Whether most of the last steps failed, and f was not looked at for that reason yet."""
+        few, last = METHOD.struggles
+        ratios = self.descent.region.ratios
+        due = self.listens and self.looks < METHOD.looks and len(ratios) >= (self.looks + 1) * last
+        return due and sum(not ratio > TRUST_REGION.poor for ratio in ratios[-last:]) >= few
+
+    def _rough(self, p: Point) -> State | None:
+        """The descent through noise, if f is rough around p.
+
+        Queries: 36
+        """
+        self.looks += 1
+        report = roughness_report(self.differences, p, self.rng)
+        if report is None:
+            return None
+        self.report = report
+        return State(Phase.NOISY, p)
+
+    def _hidden(self, p: Point, local: LocalModel, *, stuck: bool) -> State | None:
+        """The descent through noise, where a certificate was asked for and noise or roughness hide the gradient."""
+        if not self.listens or local.gradient_norm.upper <= self.differences.gtol:
+            return None
+        if local.noise.source in ("estimated", "digits") and local.noise.level > largest_noise(self.differences):
+            kind = ValueKind.DIGITS if local.noise.unit else ValueKind.NOISE
+            self.report = ValueReport(kind, local.noise.level, max(abs(local.f0), local.noise.level))
+            return State(Phase.NOISY, p)
+        return self._rough(p) if (stuck or local.report.rough) and self.looks < METHOD.looks else None
 
     # Escapes
 

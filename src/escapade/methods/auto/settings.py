@@ -26,6 +26,10 @@ class MethodSettings:
                            ABLATED + "22 of 122 successes are lost")
     tighter: float = number(4.0, "factor", "relative tolerances that fall by more at a certificate send a run back",
                             "fewer than 10 times from a curvature of 1 to one of 1e-6")
+    struggles: tuple[int, int] = number((6, 10), "steps", "so many of the last that fail lead to a look whether f is "
+                                        "rough", "12 of 59 S2MPJ problems look, at 36 queries; all fits of "
+                                        "differential equations at rtol 1e-3 (benchmarks/values.py)")
+    looks: int = number(2, "times", "f is looked at for roughness", LIMIT)
     futile: int = number(4, "directions", "that may lead nowhere before a run gives up", LIMIT)
     unbounded: float = number(1e25, "of 1 + |f(x0)|", "f that falls below minus this has no bottom",
                               "beyond it second differences have no digits left")
@@ -233,11 +237,101 @@ class PreconditionerSettings:
     factor: float = number(2.0, "factor", "by which the sum of the eigenvalues may be wrong", HELD)
 
 
+NEW = "a study on 43 problems of its own; kept by benchmarks/values.py --part tune"
+
+
+@dataclass(frozen=True)
+class RegressionSettings:
+    """Models of noisy values."""
+
+    power: float = number(0.35, "power", "the metric is |H|^-power: 0.5 would make all curvatures alike", NEW)
+    flattest: float = number(1e-4, "of the largest curvature", "smaller ones count as this in the metric", NEW)
+    level: float = number(10.0, "spreads", "the prior deviation of value and slope: hardly any prior", NEW)
+    width: float = number(1.0, "spreads", "that of the Hessian around the last one", NEW)
+    third: float = number(0.05, "spreads", "what a quadratic is thought to miss at the edge of the region", NEW)
+    first_third: float = number(0.1, "spreads", "the same of the first model", NEW)
+    least_third: float = number(1e-9, "of the largest", "and at least", "the square root of eps, about")
+    most: float = number(30.0, "spreads", "the largest Hessian that is believed, and third order", NEW)
+    other: float = number(3.0, "factor", "the parameters tried beside the last ones", "half a decade")
+    likelier: float = number(0.2, "log-likelihood", "less is no reason to change them", NEW)
+    jitter: float = number(1e-6, "spreads", "an error added to every value, for the sake of the factors", "sqrt(eps)")
+    lift: float = number(1e-12, "of the diagonal", "added where rounding leaves no Cholesky factor", "1e4 eps")
+    far: float = number(50.0, "radii", "beyond it a value is as wrong as there", "50^3: nothing is left of it")
+    share: float = number(0.3, "of the last Hessian", "the width of the prior, if that is more than the spread", NEW)
+    points: float = number(2.5, "coefficients", "so many values are taken", NEW)
+    many: int = number(100, "values", "and so many at least", NEW)
+    largest: int = number(260, "values", "and so many at most", LIMIT)
+    near: float = number(6.0, "radii", "values further away are left out", NEW)
+    edge: float = number(1.001, "factor", "so that the n + 1 nearest always count", "rounding")
+    around: float = number(1.6, "radii", "values so near tell the spread", NEW)
+    hard: float = number(1e-12, "of |g|", "a component that is added in the hard case", "Moré and Sorensen")
+    halvings: int = number(60, "times", "the multiplier's interval is halved", "2^-60 is below rounding")
+
+
+@dataclass(frozen=True)
+class NoisySettings:
+    """Descent through noise."""
+
+    radius: float = number(0.1, "of max(|x|, 1)", "the first", NEW)
+    known: float = number(2.0, "radii", "2 n + 1 values so near make a first model", NEW)
+    corners: tuple[float, ...] = number((1.0, -1.0, 0.7), "radii", "of the first simplex, if one is missing", NEW)
+    near: float = number(1.5, "radii", "the centre moves no further at once", NEW)
+    sure: float = number(0.5, "standard deviations", "of the promised gain that a step must exceed", NEW)
+    digits: float = number(1e-14, "of |f|", "a smaller gain is rounding", "a hundred eps")
+    good: float = number(0.6, "of the promised gain", "more widens the region", NEW)
+    poor: float = number(0.1, "of the promised gain", "less shrinks it", "Nocedal & Wright, Algorithm 4.1")
+    edge: float = number(0.9, "of the radius", "a longer step was cut short by the region", NEW)
+    inside: float = number(0.25, "of the radius", "after a shorter step the region is too large", NEW)
+    grow: float = number(2.0, "factor", "a good region is so much wider", "Nocedal & Wright, Algorithm 4.1")
+    widen: float = number(1.5, "factor", "a region in which noise hides f is so much wider", NEW)
+    signal: float = number(20.0, "noise levels", "the model must show to be taken on half the radius", NEW)
+    small: float = number(1e-5, "of the spread", "smaller noise hides nothing", NEW)
+    shorter: float = number(0.9, "of the step", "where its end has no value another is tried, so much shorter", NEW)
+    turned: float = number(0.05, "of the step", "and turned by this", NEW)
+    floor: float = number(1e-5, "of |x|", "the smallest radius", NEW)
+    exact_floor: float = number(1e-12, "of |x|", "the same where no noise was seen", "rounding of x")
+    least_size: float = number(0.01, "of x", "a point nearer to 0 counts as so large", NEW)
+    restarts: int = number(5, "times", "a search begins with a fresh radius, or looks further on a mesh", LIMIT)
+    records: int = number(12, "times", "noise is measured", LIMIT)
+    decades: float = number(0.7, "decades", "of change of f, after which it is measured again", NEW)
+    nothing: float = number(1e-100, "value", "values that differ by less are alike", "its square does not underflow")
+    faint: float = number(1e-12, "weight", "of a record of another size, where there is no nearer one", "not zero")
+    checks: int = number(190, "queries", "of a certificate besides its rows and pairs", "34 + 92 + 36 and some more")
+    smallest: float = number(0.1, "of the smallest size", "noise in proportion to f ends there", NEW)
+    least: int = number(3, "values", "fewer tell no noise", "a second difference")
+    alike: float = number(5.0, "factor", "values whose sizes differ by less are printed alike", "less than 10")
+    digits_of: int = number(10, "values", "that tell the digits of values", "three would do")
+    close: int = number(6, "values", "asked for to measure it", NEW)
+    variables: int = number(100, "variables", "up to which values are looked at for noise", "dense models")
+    missing: int = number(30, "points in a row", "without a value, and a search ends", LIMIT)
+    patience: int = number(100, "times n + 1 values", "over which a search must gain something", LIMIT)
+    worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
+    least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
+    reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
+                            "as for other methods")
+    generous: float = number(2.0, "certificates", "left of a budget: then what noise leaves of one is looked at", LIMIT)
+    again: int = number(40, "times n + 1 values", "after which noise is measured again", NEW)
+    another: float = number(20.0, "times the variance", "noise that is so much more, or less, is another",
+                            "F(2, 4) exceeds it once in 100")
+    clearly: float = number(4.0, "noise levels", "a value that is lower by more is no luck", "NOISE.deviations")
+    parts: tuple[float, ...] = number((1.0, 0.5, 0.25, 0.1), "of the radius", "steps to the answer", NEW)
+    kept: int = number(16, "values", "kept back of a budget for the answer", "`fresh`, and 2 for three that fail")
+    fresh: int = number(10, "values", "whose mean is the value of the answer",
+                        "a standard error of a third of the noise")
+    huge: float = number(1e100, "value", "a larger one is missing", "its square does not overflow")
+    cells: float = number(4.0, "cells", "of a mesh in the radius at least", NEW)
+    cell: float = number(0.49, "cells", "the answer may be so far from a point of the mesh", "within its cell")
+    reach: float = number(50.0, "cells", "of a mesh are looked at in each variable", NEW)
+    candidates: int = number(400, "points", "of a mesh that the model compares", LIMIT)
+    tried: int = number(20, "points", "the best of them may have been asked before", LIMIT)
+
+
 METHOD, DIFFERENCES, MODEL = MethodSettings(), DifferenceSettings(), ModelSettings()
 LIMITED_MEMORY, SUBPROBLEM, TRUST_REGION = LimitedMemorySettings(), SubproblemSettings(), TrustRegionSettings()
 DESCENT, POLL, PROBE, LINE_SEARCH = DescentSettings(), PollSettings(), ProbeSettings(), LineSearchSettings()
 REFINE, BATCHED, PRECONDITIONER = RefineSettings(), BatchedSettings(), PreconditionerSettings()
 BOX = BoxSettings()
+REGRESSION, NOISY = RegressionSettings(), NoisySettings()
 
 
 @dataclass(frozen=True)
@@ -278,3 +372,5 @@ class SampledSettings:
 
 
 SAMPLED = SampledSettings()
+MEMORY = 1 << 20
+"""Bytes of points and values that a run remembers."""
