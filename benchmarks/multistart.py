@@ -15,7 +15,7 @@ import numpy as np
 from seeds import MULTISTART
 
 import escapade
-from escapade.basins import BASINS
+from escapade.basins import BASINS, spread_of
 
 
 def rastrigin(X: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ PROBLEMS = {
 def missed(before: escapade.Multistart, after: escapade.Multistart) -> int:
     """The minima of the first that are not among those of the second."""
     found = [m.x for m in after.minima]
-    near = BASINS.near * before.spread
+    near = BASINS.near * spread_of(np.array([run.history.x0 for run in before.runs]))
     return sum(all(np.linalg.norm(m.x - x) > near for x in found) for m in before.minima)
 
 

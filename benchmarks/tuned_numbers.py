@@ -87,7 +87,7 @@ GUARDS = 1e-99
 def settings() -> Iterator[tuple[str, Number]]:
     """The numbers of all settings classes: where they stand, and what they are."""
     for module in pkgutil.walk_packages(escapade.__path__, "escapade."):
-        if module.name.endswith("__main__"):
+        if module.name.endswith("__main__") or ".integrations." in module.name:  # these need other packages
             continue
         loaded = importlib.import_module(module.name)
         for name, kind in vars(loaded).items():

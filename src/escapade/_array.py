@@ -42,6 +42,7 @@ def as_point(x: Any, name: str = "x0") -> Array:
             raise InvalidSetting(f"{name} must be a vector of real numbers ({error})") from None
     xp = namespace(x)
     host = array_api_compat.is_numpy_array(x)
+    refuse_half(x.dtype, name)
     if x.dtype.kind not in "biuf" if host else xp.isdtype(x.dtype, "complex floating"):
         raise InvalidSetting(
             f"{name}={x.tolist() if host else x!r:.60} must hold real numbers, not {x.dtype}: "
@@ -58,6 +59,16 @@ def as_point(x: Any, name: str = "x0") -> Array:
         bad = int(np.flatnonzero(~np.isfinite(to_numpy(x)))[0])
         raise InvalidSetting(f"{name} must be finite, but {name}[{bad}] = {float(x[bad])}")
     return xp.asarray(x, copy=True)
+
+
+def refuse_half(dtype: Any, name: str) -> None:
+    """Refuse the dtypes that are too coarse to take differences in."""
+    short = str(dtype).rpartition(".")[2]
+    if short in ("float16", "bfloat16", "half") or short.startswith("float8"):
+        raise InvalidSetting(
+            f"{name} in {short} has too few digits for differences: pass it as float32 or float64, and convert to "
+            f"{short} inside the function if it must compute so"
+        )
 
 
 def like(values: Any, x: Array) -> Array:

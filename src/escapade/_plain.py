@@ -17,6 +17,9 @@ import numpy as np
 
 from ._array import to_numpy
 
+ENDS = (-math.inf, math.inf)
+"""What null is at the ends of an interval; another infinity there is its name."""
+
 POINTS = ("x", "x0", "x_best", "direction")
 """Fields in the dtype of the point; other arrays are float64."""
 
@@ -24,8 +27,10 @@ POINTS = ("x", "x0", "x_best", "direction")
 def plain(value: Any) -> Any:
     """A value of a result as JSON can hold it: a dataclass of numbers alone as their list, another as a dictionary."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        data = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return list(data.values()) if _of_numbers(type(value)) else data
+        if _of_numbers(type(value)):
+            numbers = [float(getattr(value, field.name)) for field in dataclasses.fields(value)]
+            return [None if x == end else _finite(x) for x, end in zip(numbers, ENDS, strict=True)]
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -40,6 +45,11 @@ def plain(value: Any) -> Any:
         host = to_numpy(value)
         return host.tolist() if np.isfinite(host).all() else plain(host.tolist())
     return float(value) if math.isfinite(value) else None
+
+
+def _finite(x: float) -> float | str:
+    """A number, or its name if JSON has none for it."""
+    return x if math.isfinite(x) else str(x)
 
 
 def dtype_of(x: Any) -> str:
@@ -80,8 +90,7 @@ def value_of(hint: Any, data: Any) -> Any:
 def _instance(cls: Any, data: Any) -> Any:
     """A dataclass: one of numbers alone is an interval, the ends of which may be infinite."""
     if isinstance(data, list):
-        ends = (-math.inf, math.inf)
-        return cls(*(end if item is None else item for item, end in zip(data, ends, strict=True)))
+        return cls(*(end if item is None else float(item) for item, end in zip(data, ENDS, strict=True)))
     fields = restored(cls, data, "float64")
     return cls(**{name: math.inf if data[name] is None and item is not None else item for name, item in fields.items()})
 

@@ -26,6 +26,8 @@ from .least_squares import least_squares
 from .minimize import minimize
 from .oracle.journal import digest_of, generator_of, restorable, state_of
 from .result import Result
+from .shaped import shaped_arguments
+from .structure import Structure
 
 FORMAT = "escapade ask/tell 1"
 OURS = ("fun", "x0", "args", "vectorized", "workers", "timeout")
@@ -60,6 +62,12 @@ class AskTell:
                 raise InvalidSetting(f"{name}= is about calling a function; ask_tell is told its values")
         if options.get("jac") is True:
             raise InvalidSetting("jac=True is about calling a function; ask_tell is told its values: pass jac(x)")
+        found = Structure.of(x0)
+        self._structure: Structure | None = None
+        if found is not None:
+            self._structure, x0 = found
+        if self._structure is not None:
+            _, options = shaped_arguments(self._structure, options)
         self._x0 = to_numpy(as_point(x0)).copy()
         self._read = _vectors if options.get("residuals") else _floats
         rng = options.pop("rng", None)
@@ -75,11 +83,15 @@ class AskTell:
         weakref.finalize(self, _end, self._thread).atexit = False
         self._advance(None)
 
-    def ask(self) -> NDArray[Any]:
-        """The points whose values are wanted and not told yet, as rows; none when the run has ended."""
-        if self._wanted is None:
-            return np.empty((0, len(self._x0)), dtype=self._x0.dtype)
-        return to_numpy(self._wanted.block)[self._missing].copy()
+    def ask(self) -> Any:
+        """The points whose values are wanted and not told yet, as rows; none when the run has ended.
+
+        Where x0 was no vector: a list of points of its structure.
+        """
+        rows = np.empty((0, len(self._x0)), dtype=self._x0.dtype)
+        if self._wanted is not None:
+            rows = to_numpy(self._wanted.block)[self._missing].copy()
+        return rows if self._structure is None else [self._structure.built(row) for row in rows]
 
     @property
     def ids(self) -> NDArray[np.int64]:
@@ -118,6 +130,8 @@ class AskTell:
 
         To be told at any time, best before the first `ask`. `batch`: the sample ids, for a function with samples.
         """
+        if self._structure is not None:
+            X = [self._structure.flat(x, "X") for x in X]
         points = np.atleast_2d(np.asarray(X, dtype=self._x0.dtype))
         told = self._read(values)
         if None in told:
@@ -138,7 +152,8 @@ class AskTell:
         if self._thread.error is not None:
             raise self._thread.error
         assert self._thread.outcome is not None
-        return self._thread.outcome
+        outcome = self._thread.outcome
+        return outcome if self._structure is None else outcome.shaped(self._structure)
 
     def stop(self) -> Result:
         """End the run, as Ctrl-C would, and return what it has."""
@@ -156,6 +171,7 @@ class AskTell:
         data = {
             "format": FORMAT,
             "x0": self._x0.tolist(),
+            "structure": None if self._structure is None else self._structure.plain(),
             "dtype": str(self._x0.dtype),
             "options": plain,
             "again": again,
@@ -178,7 +194,9 @@ class AskTell:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise ValueError(f"its format is {data['format']!r:.60}")
-            x0 = np.asarray(data["x0"], dtype=np.dtype(data["dtype"]))
+            x0: Any = np.asarray(data["x0"], dtype=np.dtype(data["dtype"]))
+            structure = Structure.restored(data.get("structure"))
+            x0 = x0 if structure is None else structure.built(x0)
             told = [(bytes.fromhex(digest), [_from_file(v) for v in values]) for digest, values in data["told"]]
             half = {int(row): _from_file(value) for row, value in data["half"].items()}
             known = {bytes.fromhex(digest): _from_file(value) for digest, value in data["known"].items()}

@@ -22,6 +22,7 @@ from .domain import Geometry
 from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
 from .loss import Loss
 from .oracle import Failures, Oracle, Policy, jac_of
+from .shaped import shaped
 from .tolerances import as_scale, require_positive
 from .validation import (
     CONSTRAINED,
@@ -37,6 +38,7 @@ from .validation import (
 LOG = logging.getLogger(__name__)
 
 
+@shaped("x")
 def certify(
     fun: Callable[..., Any],
     x: Any,
@@ -80,7 +82,7 @@ def certify(
         `fun(x, *args) -> float`; with `vectorized`, `fun(X, *args)` gives the values of the rows of X; with
         `samples`, `fun(x, ids, *args)` averages over the sample ids.
     x : array
-        The point.
+        The point, of any structure that `minimize` takes.
     gtol, curvtol : float, optional
         The paper's epsilon and delta: gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`, in x, or
         in x / x_scale if that is given; one alone makes the other its square or its root. Where neither is given (and f

@@ -24,6 +24,7 @@ from .derivatives.units import learn
 from .errors import EvaluationFailed
 from .oracle import Batch, Failures, Oracle, or_nan, points
 from .report import FunctionReport, Remark, Rows, remark
+from .shaped import shaped
 from .tolerances import Tolerances, Units, as_scale
 
 BESIDE = 0.002
@@ -39,6 +40,7 @@ NEAREST = 1e-6
 """The least distance of these from x0, in units of x_scale."""
 
 
+@shaped("x0")
 def check_fun(
     fun: Callable[..., Any],
     x0: Any,

@@ -77,7 +77,7 @@ class Fitted(Result):
         shown = f"{self.cost:.10g}, {counted(m, 'residual')}"
         return [("cost", shown) if name == "fun" else (name, text) for name, text in plain.rows()]
 
-    def covariance(self, *, absolute: bool = False) -> Matrix:
+    def covariance(self, *, absolute: bool = False) -> Matrix:  # type: ignore[override]
         """The covariance of the parameters: (J'J)^-1, times the variance of a residual, 2 cost / (m - d), unless the
         residuals are in units of their standard deviations (`absolute`).
 

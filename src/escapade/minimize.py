@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -20,8 +21,10 @@ from .methods.auto.settings import MEMORY
 from .oracle import Failures, Journal, Oracle, Policy, jac_of
 from .result import Result
 from .run import Run
+from .shaped import shaped
 from .stopping import Callback, Limits, Rule
 from .tolerances import as_scale
+from .trace import HISTORY
 from .validation import (
     CONSTRAINED,
     check_certificate_maxfev,
@@ -31,12 +34,14 @@ from .validation import (
     check_resolution,
     check_tolerances,
     known_pairs,
+    require_memory,
     warn_unused,
 )
 
 MOVED = "x0 lay outside its bounds or equalities, and the run began at the nearest point within them."
 
 
+@shaped("x0")
 def minimize(
     fun: Callable[..., Any],
     x0: Any,
@@ -67,6 +72,7 @@ def minimize(
     nan_policy: Policy | None = None,
     retries: int | None = None,
     progress: bool = False,
+    history_memory: float | None = HISTORY,
     bounds: Any = None,
     constraints: Any = None,
     invariances: Any = None,
@@ -84,7 +90,8 @@ def minimize(
         `fun(x, *args) -> float`; with `vectorized`, `fun(X, *args)` gives the values of the rows of X; with
         `samples`, `fun(x, ids, *args)` averages over the sample ids.
     x0 : array
-        The start. It may be a saddle.
+        The start. It may be a saddle. A number, an array of any shape, or dictionaries and lists of arrays: `fun` is
+        handed points of that structure, and results have it (docs/structured.md).
     method : str or method
         A name (see `escapade.methods.PRESETS`), which runs on constants estimated at the start and named in the
         result; or a method object, which runs on exactly the settings it carries.
@@ -155,6 +162,8 @@ def minimize(
         `njev`. "auto" and "neon2-gd" use them; other methods are about values alone. See docs/gradients.md.
     hessp : callable, optional
         `hessp(x, v, *args)`: the product of the Hessian with a vector, beside `jac`, for "auto".
+    history_memory : float, optional
+        Bytes of `history` that are kept (256 MB); past them every other record is given up. None: all are kept.
     grad : callable, optional
         Deprecated: the old name of `jac`.
 
@@ -244,6 +253,7 @@ def minimize(
     problem = ScaledProblem.given(f, unit, frame)
     told: Any = {"relative": relative, "x_scale": unit, "certified": certified, "knows": known is not None}
     run = Run(f, x, problem, method, goal, certifier, generator, limits, progress, geometry, **told)
+    run.trace.memory = math.inf if history_memory is None else require_memory(history_memory)
     try:
         result = run.go()
     finally:

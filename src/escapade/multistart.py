@@ -24,9 +24,12 @@ from .executors.lockstep import Lockstep
 from .methods import Auto
 from .minimize import minimize
 from .oracle import Failures, Journal, Oracle
+from .progress import progress as shown_progress
 from .result import Result
+from .shaped import shaped_arguments
 from .starts import Sampler, given, sampled
 from .stopping import Rule, Stop
+from .structure import Structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +44,7 @@ HEADS = ("fun", "verdict", "runs", "start")
 
 ENDED = (
     *(Stop.CERTIFIED, Stop.SADDLE, Stop.NOT_STATIONARY, Stop.UNDECIDED, Stop.NOISE_LIMITED, Stop.FINISHED),
-    *(Stop.JOINED, Stop.SET_ASIDE),
+    *(Stop.JOINED, Stop.SET_ASIDE, Stop.UNCERTIFIED),
 )
 """Endings of runs that came to a point of their own accord."""
 
@@ -63,7 +66,7 @@ class Minimum:
         return "not certified" if self.certificate is None else self.certificate.verdict
 
     @classmethod
-    def of(cls, all_runs: Multistart, group: list[int]) -> Self:
+    def of(cls, all_runs: Multistart, group: tuple[int, ...]) -> Self:
         """That at which these runs ended."""
         best = min(group, key=lambda i: _rank(all_runs.runs[i]))
         run = all_runs.runs[best]
@@ -90,8 +93,8 @@ class Multistart:
     interrupted: bool = False
     nfev_joining: int = 0
     """Queries that asked whether a run was in the basin of another."""
-    spread: float = 1.0
-    """The length over which the starts differ."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """The runs that ended at each of the distinct points, the lowest first."""
 
     joined: dict[int, int] = field(default_factory=dict)
     """Runs that came into the basin of another on their way and ended there, and that other."""
@@ -102,12 +105,7 @@ class Multistart:
 
         Runs that failed, or that a limit ended, ended at none. What was shown of each is its `certificate`.
         """
-        ended = [i for i, run in enumerate(self.runs) if run.stop in ENDED and i not in self.joined]
-        if not ended:
-            return []
-        rows = np.array([to_numpy(self.runs[i].x).astype(np.float64) for i in ended])
-        groups = distinct(rows, np.array([self.runs[i].fun for i in ended]), self.spread)
-        return [Minimum.of(self, [ended[k] for k in group]) for group in groups]
+        return [Minimum.of(self, group) for group in self.groups]
 
     @property
     def ranking(self) -> list[int]:
@@ -152,7 +150,7 @@ class Multistart:
     def to_json(self, **options: Any) -> str:
         """Every run, its history included, and what they cost together, as JSON."""
         together = {"ranking": self.ranking, "nfev": self.nfev, "ncalls": self.ncalls, "rounds": self.rounds}
-        together |= {"interrupted": self.interrupted, "nfev_joining": self.nfev_joining, "spread": self.spread}
+        together |= {"interrupted": self.interrupted, "nfev_joining": self.nfev_joining, "groups": self.groups}
         runs = [json.loads(run.to_json()) for run in self.runs]
         return json.dumps({**together, "joined": list(self.joined.items()), "runs": runs}, **options)
 
@@ -161,8 +159,8 @@ class Multistart:
         """What `to_json` wrote."""
         data = json.loads(text)
         runs = tuple(Result.from_json(json.dumps(run)) for run in data["runs"])
-        kept = ("rounds", "ncalls", "interrupted", "nfev_joining", "spread")
-        return cls(runs, **{name: data[name] for name in kept}, joined=dict(data["joined"]))
+        kept = {name: data[name] for name in ("rounds", "ncalls", "interrupted", "nfev_joining")}
+        return cls(runs, **kept, groups=tuple(map(tuple, data["groups"])), joined=dict(data["joined"]))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the distinct minima, the lowest first: their values, what was shown, and how many runs ended there.
@@ -234,6 +232,7 @@ def multistart(
     timeout: float | None = None,
     journal: Any = None,
     stop: Rule | None = None,
+    progress: bool = False,
     **options: Any,
 ) -> Multistart:
     """Minimise from many starts at once; the runs share one evaluation a round.
@@ -266,9 +265,11 @@ def multistart(
     generator = as_generator(rng)
     if starts is None and rng is None and journal is not None:
         raise InvalidSetting("a journal goes on from the same starts: pass rng=, from which they are drawn, or starts=")
-    points = _points(starts, n, within, sampler, generator)
+    points, structure = _points(starts, n, within, sampler, generator)
     most = _certified(certify, starts is None, options)
     args = args if isinstance(args, tuple) else (args,)
+    if structure is not None:
+        fun, options = shaped_arguments(structure, {"fun": fun, **options})
     paired: dict[str, Any] = {"jac": True} if options.get("jac") is True else {}
     executor = choose(Paired(fun) if paired else fun, args, vectorized=vectorized, workers=workers, timeout=timeout)
     generators: list[Any] = list(generator.spawn(len(points)))
@@ -277,22 +278,30 @@ def multistart(
     spread = spread_of(np.array([to_numpy(x).astype(np.float64) for x in points]))
     basins = None if most is None else Basins(most, spread, joining=journal is None)
     looks: list[Oracle] = []
+    spent: list[int] = []
+    show = shown_progress(progress, None)
+
+    def told(result: Result) -> Result:
+        spent.append(result.nfev)
+        show.step(sum(spent), f"{len(spent)} of {len(points)} runs have ended")
+        return result
 
     def job(i: int, evaluate: CoroutineThread[Result]) -> Result:
         record = None if journal is None else Journal.of(journal).numbered(i)
         own: dict[str, Any] = {"rng": generators[i], "workers": evaluate, "journal": record, "vectorized": vectorized}
         if basins is None:
-            return minimize(fun, points[i], args, stop=stop, **own, **options)
+            return told(minimize(fun, points[i], args, stop=stop, **own, **options))
         look: dict[str, Any] = {"vectorized": vectorized, "workers": evaluate, "failures": Failures("penalise")}
         f = Oracle.of(fun, args=args, **look, **paired)
         looks.append(f)
         gate = Gate(basins, i, evaluate.pause, f.tagged("join"), stop)
-        return minimize(fun, points[i], args, stop=gate, **own, **options)
+        return told(minimize(fun, points[i], args, stop=gate, **own, **options))
 
     lockstep = Lockstep(executor, None if basins is None else basins.decide)
     try:
         ended = lockstep.run([partial(job, i) for i in range(len(points))])
     finally:
+        show.close(f"{len(spent)} of {len(points)} runs have ended.")
         if executor is not workers and hasattr(executor, "close"):
             executor.close()
     failed = [one for one in ended if isinstance(one, BaseException)]
@@ -300,14 +309,16 @@ def multistart(
         if not isinstance(getattr(one, "result", None), Result):
             raise one
     runs: list[Any] = [vars(one)["result"] if isinstance(one, BaseException) else one for one in ended]
+    joined = {} if basins is None else basins.joined
+    groups = _groups(runs, joined, spread)
     result = Multistart(
-        tuple(runs),
+        tuple(runs if structure is None else [run.shaped(structure) for run in runs]),
         lockstep.rounds,
         lockstep.calls,
         lockstep.interrupted,
         sum(f.ledger.queries for f in looks),
-        spread,
-        {} if basins is None else basins.joined,
+        groups,
+        joined,
     )
     if failed:
         vars(failed[0])["result"] = result
@@ -315,15 +326,25 @@ def multistart(
     return result
 
 
-def _points(starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator) -> Sequence[Array]:
-    """The starts: those given, or those drawn."""
+def _groups(runs: Sequence[Result], joined: dict[int, int], spread: float) -> tuple[tuple[int, ...], ...]:
+    """The runs that ended at each of the distinct points."""
+    ended = [i for i, run in enumerate(runs) if run.stop in ENDED and i not in joined]
+    rows = np.array([to_numpy(runs[i].x).astype(np.float64) for i in ended])
+    found = distinct(rows, np.array([runs[i].fun for i in ended]), spread)
+    return tuple(tuple(ended[k] for k in group) for group in found)
+
+
+def _points(
+    starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator
+) -> tuple[Sequence[Array], Structure | None]:
+    """The starts, those given or those drawn, and their structure if they are no vectors."""
     if starts is not None:
         if n is not None or within is not None:
             raise InvalidSetting("starts= and n=, within= exclude one another: pass the points, or how to draw them")
         return given(starts)
     if n is None or within is None:
         raise InvalidSetting("multistart needs starts: pass starts=points, or n=64, within=[(low, high), ...]")
-    return list(sampled(n, within, sampler, rng))
+    return list(sampled(n, within, sampler, rng)), None
 
 
 def _certified(certify: Any, sampled: bool, options: dict[str, Any]) -> int | None:

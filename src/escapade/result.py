@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import _html
-from ._array import Array, to_numpy
+from ._array import Array, Matrix, to_numpy
 from ._plain import dtype_of, plain, restored
 from ._text import counted, sentence
 from .certificate import Certificate
 from .certificate.certificate import COLOURS
+from .errors import MissingCapability
 from .oracle import Oracle
 from .stopping import Stop
-from .trace import Move, Trace
+from .structure import Structure
+from .trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +30,11 @@ UNMOVED = "It is x0, unmoved."
 CERTIFIED = {"minimum": "A minimum was certified."}
 """What is said of a certificate that holds, where it says more than second-order."""
 
-APART = ("certificate", "history", "stop")
+APART = ("certificate", "history", "stop", "structure")
 """Fields that are written in a form of their own."""
+
+VECTORS = ("x", "x_best", "jac")
+"""Fields in the structure of the point."""
 
 SHOWN = {"saddle": "Its point is a saddle.", "not stationary": "Its point is not stationary."}
 VERDICTS = {"saddle": Stop.SADDLE, "not stationary": Stop.NOT_STATIONARY, "undecided": Stop.UNDECIDED}
@@ -72,6 +78,7 @@ class Result(OptimizeResult):
     nrounds: int
     n_escapes: int
     jac: Array
+    structure: Structure | None
     hess: Array
     nfev_by_purpose: dict[str, int]
     x_best: Array
@@ -121,6 +128,7 @@ class Result(OptimizeResult):
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,
+            structure=None,
             hess=None if certificate is None else certificate.hessian,
             nfev=ledger.queries,
             ncalls=ledger.calls,
@@ -131,7 +139,7 @@ class Result(OptimizeResult):
             nhev=ledger.products,
             nknown=ledger.known,
             ngrad=ledger.gradients,
-            n_escapes=sum(step.move is Move.ESCAPE for step in trace),
+            n_escapes=trace.escapes,
             x_best=x_best,
             fun_best=fun_best,
             history=trace,
@@ -140,10 +148,16 @@ class Result(OptimizeResult):
 
     def to_json(self, **options: Any) -> str:
         """The result as JSON, its history included; NaN and infinities are null."""
+        if self.structure is not None:
+            flat = json.loads(self.flattened().to_json())
+            if self.certificate is not None:
+                flat["certificate"] = json.loads(self.certificate.to_json())
+            return json.dumps(flat | {"structure": self.structure.plain()}, **options)
         data = {key: plain(value) for key, value in self.items() if key not in APART}
         certificate = None if self.certificate is None else json.loads(self.certificate.to_json())
         data |= {"stop": self.stop.name, "certificate": certificate, "history": self.history.plain()}
-        return json.dumps({**data, "x0": plain(self.history.x0), "dtype": dtype_of(self.x)}, **options)
+        data |= {"structure": None, "x0": plain(self.history.x0), "dtype": dtype_of(self.x)}
+        return json.dumps(data, **options)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -154,7 +168,52 @@ class Result(OptimizeResult):
         history = Trace.restored(data["history"], np.asarray(data["x0"], dtype=dtype), dtype)
         result = cls()
         result.update(restored(cls, {key: value for key, value in data.items() if key not in APART}, dtype))
-        result.update(stop=Stop[data["stop"]], certificate=certificate, history=history)
+        result.update(stop=Stop[data["stop"]], certificate=certificate, history=history, structure=None)
+        structure = Structure.restored(data["structure"])
+        return result if structure is None else result.shaped(structure)
+
+    @property
+    def hess_inv(self) -> Matrix | None:
+        """Its inverse, where it is positive definite."""
+        try:
+            return None if self.certificate is None else self.certificate.covariance()
+        except MissingCapability:
+            return None
+
+    def covariance(self, scale: float = 1.0) -> Matrix:
+        """That of an estimate x, where f is a negative log-likelihood: see `Certificate.covariance`."""
+        if self.certificate is None:
+            raise MissingCapability(
+                "no certificate was made of x, and no Hessian measured: certify(fun, x, finder='dense') does both"
+            )
+        return self.certificate.covariance(scale)
+
+    def judged(self, certificate: Certificate) -> Self:
+        """The same with another certificate of x, and what follows from it."""
+        stop = Stop.CERTIFIED if certificate.holds else VERDICTS[certificate.verdict]
+        said = CERTIFIED.get(certificate.verdict, stop.sentence)
+        result = type(self)()
+        result.update(self, certificate=certificate, success=certificate.holds, stop=stop, status=stop.status)
+        result.update(message=said, fun=certificate.fun, jac=certificate.jac)
+        return result
+
+    def shaped(self, structure: Structure) -> Self:
+        """The same with vectors in the structure of the user's point, those of certificate and history too."""
+        return self._turned(structure, structure.built)
+
+    def flattened(self) -> Self:
+        """The same with vectors as vectors."""
+        structure = self.structure
+        return self if structure is None else self._turned(None, partial(structure.flat, what="x"))
+
+    def _turned(self, structure: Structure | None, turn: Callable[[Any], Any]) -> Self:
+        result = type(self)()
+        result.update(self)
+        result.update({key: turn(self[key]) for key in VECTORS if self[key] is not None}, structure=structure)
+        certificate = self.certificate
+        if certificate is not None:
+            certificate = certificate.flattened() if structure is None else certificate.flattened().shaped(structure)
+        result.update(certificate=certificate, history=self.history.turned(turn))
         return result
 
     def plot(self, ax: Axes | None = None, *, fun: Callable[[Array], Any] | None = None) -> Axes:
@@ -187,7 +246,7 @@ class Result(OptimizeResult):
             ("message", self.message),
             ("success", str(self.success)),
             ("fun", f"{self.fun:.10g}"),
-            ("x", _short(self.x)),
+            ("x", _short(self.x if self.structure is None else self.structure.flat(self.x, "x"))),
             ("method", f"{self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}"),
             ("queries", f"{self.nfev} in {counted(self.nrounds, 'round')}: {spent}"),
         ]

@@ -10,17 +10,21 @@ import numpy as np
 from ._array import Array, Matrix, Vector, as_point
 from ._text import counted
 from .errors import InvalidSetting
+from .structure import Structure
 
 Sampler = Literal["sobol", "lhs", "uniform"]
 SAMPLERS = ("sobol", "lhs", "uniform")
 
 
-def given(starts: Any) -> Sequence[Array]:
-    """The starts that somebody gave, as points."""
+def given(starts: Any) -> tuple[Sequence[Array], Structure | None]:
+    """The starts that somebody gave, as points; and their structure, that of the first, if they are no vectors."""
     try:
-        points = [as_point(x, f"starts[{i}]") for i, x in enumerate(starts)]
+        own = list(starts)
     except TypeError:
-        points = []
+        own = []
+    known = Structure.of(own[0], "starts[0]") if own else None
+    structure = None if known is None else known[0]
+    points = [as_point(_vector(x, i, structure), f"starts[{i}]") for i, x in enumerate(own)]
     odd = [i for i, x in enumerate(points) if x.shape != points[0].shape]
     if odd:
         raise InvalidSetting(
@@ -29,7 +33,11 @@ def given(starts: Any) -> Sequence[Array]:
         )
     if not points:
         raise InvalidSetting(f"starts={starts!r:.60} must hold at least one vector: pass [x0] * n for n runs from x0")
-    return points
+    return points, structure
+
+
+def _vector(x: Any, i: int, structure: Structure | None) -> Any:
+    return x if structure is None else structure.flat(x, f"starts[{i}]")
 
 
 def sampled(n: Any, within: Any, sampler: str, rng: np.random.Generator) -> Matrix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Self
@@ -63,16 +63,37 @@ class Step:
         return f"iterate {self.nit}  {counted(self.nfev, 'query', 'queries')}  {self.move.value}{fun}{size}"
 
 
+HISTORY = 2**28
+"""Bytes of records that are kept unless a run is asked for more, or for all."""
+
+RECORD = 1000
+"""Bytes of a record besides its point, about."""
+
+
 @dataclass
 class Trace:
-    """All records of a run; a sequence."""
+    """The records of a run; a sequence as long as the run has iterates.
+
+    Where they take more than `memory` bytes every other record is given up, all but the last two.
+    """
 
     steps: list[Step] = field(default_factory=list)
     x0: Array = None
     """Where the run began."""
+    memory: float = field(default=HISTORY, compare=False, repr=False)
+    count: int = field(init=False, default=0)
+    """The iterates, kept or not."""
+    escapes: int = field(init=False, default=0)
+    """Those that escaped."""
+    size: float = field(init=False, default=0.0, compare=False, repr=False)
+    """Bytes, about."""
+
+    def __post_init__(self) -> None:
+        self.count = self.steps[-1].nit if self.steps else 0
+        self.escapes = sum(step.move is Move.ESCAPE for step in self.steps)
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return self.count
 
     def __getitem__(self, index: int) -> Step:
         return self.steps[index]
@@ -82,11 +103,23 @@ class Trace:
 
     def add(self, iterate: Iterate, x: Array, ledger: Ledger, best: float | None = None) -> Step:
         """Record an iterate, with x in the user's variables."""
-        books, nit = dict(ledger.by_purpose), len(self.steps) + 1
-        known = iterate.move, iterate.fun, iterate.grad_norm
-        step = Step(nit, *known, ledger.queries, books, x, best, iterate.estimated)
+        self.count += 1
+        self.escapes += iterate.move is Move.ESCAPE
+        books, known = dict(ledger.by_purpose), (iterate.move, iterate.fun, iterate.grad_norm)
+        step = Step(self.count, *known, ledger.queries, books, x, best, iterate.estimated)
         self.steps.append(step)
+        self.size += RECORD + 8 * x.shape[0]
+        if self.size > self.memory and len(self.steps) > 2:
+            before = len(self.steps)
+            self.steps = [*self.steps[:-2:2], *self.steps[-2:]]
+            self.size *= len(self.steps) / before
         return step
+
+    def turned(self, turn: Callable[[Any], Any]) -> Trace:
+        """The same with every point turned into something else."""
+        x0 = None if self.x0 is None else turn(self.x0)
+        steps = [replace(step, x=None if step.x is None else turn(step.x)) for step in self.steps]
+        return Trace(steps, x0, self.memory)
 
     def plain(self) -> list[dict[str, Any]]:
         """The records as dictionaries of plain numbers."""

@@ -31,6 +31,12 @@ def check_resolution(resolution: float | None) -> None:
     require_positive("resolution", resolution)
 
 
+def require_memory(history_memory: float) -> float:
+    """Refuse what cannot be a number of bytes."""
+    require_positive("history_memory", history_memory)
+    return float(history_memory)
+
+
 def check_certificate_maxfev(most: float | None) -> None:
     """Refuse what is no number of queries."""
     if most is not None and not (isinstance(most, int) and not isinstance(most, bool) and most > 0):
@@ -47,6 +53,8 @@ def check_prefer(prefer: str, method: Any) -> None:
 
 
 CONSTRAINED = "a problem with bounds, equalities or invariances"
+
+
 def known_pairs(known: Any, x: Array, samples: Any) -> tuple[Array, Vector]:
     """Pairs already paid for, as rows and values: `known=(X, f)`, or those of a previous result."""
     if samples is not None:

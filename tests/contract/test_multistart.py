@@ -41,8 +41,9 @@ def test_the_same_minima_for_at_most_half_the_queries():
     assert best.nfev == fun.values
     assert best.nfev <= 0.5 * every.nfev
     assert len(best.minima) == len(every.minima) == 8
+    near = BASINS.near * spread_of(np.array([run.history.x0 for run in best.runs]))
     for one, other in zip(best.minima, every.minima, strict=True):
-        assert np.allclose(one.x, other.x, atol=BASINS.near * best.spread)
+        assert np.allclose(one.x, other.x, atol=near)
         assert one.fun == pytest.approx(other.fun, abs=1e-5)
     assert best.x == pytest.approx(every.x, abs=1e-5)
     assert [m.verdict for m in best.minima] == ["minimum"] * 2 + ["not certified"] * 6
@@ -193,3 +194,13 @@ def test_the_picture_and_the_table_show_every_minimum():
     html = found._repr_html_()
     assert html.count("not certified") == 6
     assert escapade.Multistart.from_json(found.to_json()).to_json() == found.to_json()
+
+
+def test_progress_is_one_for_all_runs(capsys, monkeypatch):
+    monkeypatch.setattr("escapade.progress.EVERY", 0.0)
+    search(n=4, certify=1, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [f"{k} of 4 runs have ended" for k in (1, 2, 3, 4)] + ["4 of 4 runs have ended."]
+    search(n=2, certify=1)
+    assert capsys.readouterr() == ("", "")

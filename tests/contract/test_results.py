@@ -63,6 +63,8 @@ RESULTS = {name: lambda name=name: run(name) for name in PRESETS} | {
     "noise": lambda: run(fun=noisy(), noise=0.1),
     "absolute tolerances": lambda: run(gtol=1e-5, curvtol=1e-2, x_scale=2.0),
     "float32": lambda: run(x0=np.full(D, 0.2, dtype=np.float32)),
+    "bounds": lambda: run(x0=np.full(D, 0.5), bounds=[(0.3, 1.0)] * D),
+    "gradients": lambda: run(jac=PROBLEM.gradient),
     "a saddle kept": lambda: run("zpsgd", x0=np.zeros(D), maxiter=1),
 }
 CERTIFICATES = {
@@ -72,6 +74,10 @@ CERTIFICATES = {
     "not stationary": lambda: escapade.certify(lambda x: float(x @ x), np.ones(2), rng=0),
     "undecided": lambda: escapade.certify(lambda x: float(x @ x), np.zeros(3), maxfev=2, rng=np.random.default_rng(1)),
     "noise": lambda: escapade.certify(noisy(), np.zeros(2), noise=0.1, gtol=1e-6),
+    "bounds": lambda: escapade.certify(lambda x: float(np.sum(x)), np.zeros(2), bounds=[(0, 1)] * 2, rng=0),
+    "invariances": lambda: escapade.certify(
+        lambda x: float((x[0] - x[1] - 1) ** 2), np.array([1.0, 0.0]), invariances=np.ones((1, 2)), rng=0
+    ),
     "a saddle in float32": lambda: escapade.certify(PROBLEM, np.zeros(D, dtype=np.float32), rng=0),
 }
 
@@ -82,7 +88,8 @@ def equal(a, b):
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
     if dataclasses.is_dataclass(a):
         assert type(a) is type(b)
-        return all(equal(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(a))
+        names = [field.name for field in dataclasses.fields(a) if field.compare]
+        return all(equal(getattr(a, name), getattr(b, name)) for name in names)
     if isinstance(a, dict):
         return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple):
@@ -193,3 +200,57 @@ def test_the_gradient_at_the_point_is_kept():
     assert np.allclose(result.jac, 2 * (result.x - 1) / scale**2, atol=1e-5)
     assert json.loads(result.to_json())["jac"] == result.jac.tolist()
     assert run(maxfev=1).jac is None
+
+
+# The Hessian
+
+
+A = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 2.0]])
+
+
+def quadratic(x):
+    return float(0.5 * (x - 1) @ A @ (x - 1) + 0.01 * np.sum((x - 1) ** 4))
+
+
+def test_the_hessian_and_the_covariance_where_they_were_measured():
+    """Three scales: none, one given, one learnt."""
+    for options in ({"gtol": 1e-4}, {"gtol": 1e-4, "x_scale": np.array([1.0, 2.0, 0.5])}, {}):
+        seen = escapade.certify(quadratic, np.ones(3), finder="dense", rng=0, **options)
+        assert seen.hessian == pytest.approx(A, abs=1e-4)
+        assert seen.covariance() == pytest.approx(np.linalg.inv(A), abs=1e-4)
+        assert seen.covariance(scale=2.0) == pytest.approx(2 * np.linalg.inv(A), abs=1e-4)
+        again = Certificate.from_json(seen.to_json())
+        assert np.array_equal(again.hessian, seen.hessian)
+    bounded = escapade.certify(quadratic, np.ones(3), finder="dense", bounds=[(1, 2), (0, 2), (0, 2)], rng=0)
+    assert bounded.hessian is None
+    result = escapade.minimize(quadratic, np.zeros(3), rng=0)
+    assert (result.hess is None) is (result.hess_inv is None)
+    assert result.hess is None or result.hess_inv == pytest.approx(np.linalg.inv(A), abs=1e-3)
+
+
+def test_a_likelihood_has_error_bars():
+    data = np.random.default_rng(3).normal(2.0, 0.7, size=400)
+
+    def negative_log_likelihood(p):
+        mean, log_width = p["mean"], p["log width"]
+        return float(np.sum(0.5 * ((data - mean) / np.exp(log_width)) ** 2 + log_width))
+
+    fit = escapade.minimize(negative_log_likelihood, {"mean": 0.0, "log width": 0.0}, rng=0)
+    seen = escapade.certify(negative_log_likelihood, fit.x, finder="dense", rng=0)
+    deviations = dict(zip(seen.structure.names, np.sqrt(np.diag(seen.covariance())), strict=True))
+    assert deviations["x['mean']"] == pytest.approx(np.std(data) / 20, rel=1e-3)
+    assert deviations["x['log width']"] == pytest.approx(1 / np.sqrt(800), rel=1e-3)
+
+
+def test_a_covariance_that_is_none_is_refused_by_name():
+    from escapade.errors import MissingCapability
+
+    def flat(p):
+        return float((p["a"] - p["b"] - 1) ** 2)
+
+    seen = escapade.certify(flat, {"a": 1.0, "b": 0.0}, finder="dense", gtol=1e-6, curvtol=1e-3, rng=0)
+    with pytest.raises(MissingCapability, match=r"singular.*0\.71 x\['[ab]'\] .*0\.71 x\['[ab]'\]"):
+        seen.covariance()
+    with pytest.raises(MissingCapability, match="finder='dense'"):
+        run(maxfev=1).covariance()
+    assert run(maxfev=1).hess is None

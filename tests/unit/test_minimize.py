@@ -302,7 +302,8 @@ def test_history_is_one_record_an_iterate():
         assert step.nfev == sum(step.by_purpose.values()) <= result.nfev
         assert step.x.shape == (5,)
     assert np.array_equal(history[-1].x, result.x)
-    assert set(history.plain()[0]) == {"nit", "move", "fun", "grad_norm", "nfev", "by_purpose", "x", "best"}
+    fields = {"nit", "move", "fun", "grad_norm", "nfev", "by_purpose", "x", "best", "estimated"}
+    assert set(history.plain()[0]) == fields
 
 
 def test_the_books_by_purpose():

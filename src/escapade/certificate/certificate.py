@@ -11,12 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _html
-from .._array import Array, Vector
+from .._array import Array, Matrix, Vector
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
-from ..errors import InvalidSetting
+from ..errors import InvalidSetting, MissingCapability
 from ..interval import Interval
+from ..structure import Structure
 from ..tolerances import Units
 from .rules import Verdict
 from .scale import Lengths
@@ -149,10 +150,46 @@ class Certificate:
     """Where no tolerances were given: the lengths s learnt for the variables, and the curvature F of f(s y) of which
     the tolerances are shares. Intervals, radius and direction are then those of y = x / s."""
 
+    structure: Structure | None = None
+    """Where x is no vector: how x, jac and direction are put together."""
+
     @property
     def holds(self) -> bool:
         """The point was shown to be second-order stationary: the verdict is "minimum" or "second-order"."""
         return self.verdict in ("minimum", "second-order")
+
+    def covariance(self, scale: float = 1.0) -> Matrix:
+        """`scale` times the inverse of the Hessian: the covariance of an estimate, asymptotically.
+
+        scale=1 where f is a negative log-likelihood, 2 where it is a chi-squared, minus twice a log-likelihood, and 1/n
+        where it is the mean of a negative log-likelihood over n data.
+
+        Raises
+        ------
+        MissingCapability
+            Where no Hessian was measured, or its smallest eigenvalue was not shown to be positive.
+        """
+        if self.hessian is None:
+            raise MissingCapability(
+                "no Hessian was measured at x: certify(fun, x, finder='dense').covariance() measures all of it"
+            )
+        sizes = np.sqrt(np.abs(np.diag(self.hessian)))
+        sizes[sizes == 0.0] = 1.0
+        values, vectors = np.linalg.eigh(self.hessian / np.outer(sizes, sizes))
+        if not (self.curvature.lower > 0 and values[0] > len(sizes) * np.finfo(np.float64).eps):
+            raise MissingCapability(
+                "the Hessian is singular or not shown to be positive, its smallest eigenvalue lies in "
+                f"{self.curvature}: f hardly changes along {self.along(vectors[:, 0] / sizes)}; fix or join these "
+                "parameters"
+            )
+        return np.asarray(scale * np.linalg.inv(self.hessian / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
+
+    def along(self, v: Vector) -> str:
+        """A direction by the names of the variables that it moves most."""
+        v = v / np.linalg.norm(v)
+        order = [i for i in np.argsort(-np.abs(v))[:4] if abs(v[i]) > 0.2 * np.max(np.abs(v))]
+        names = {i: f"x[{i}]" if self.structure is None else self.structure.names[i] for i in order}
+        return " ".join(f"{v[i]:+.2f} {name}" for i, name in names.items())
 
     @property
     def noise_limited(self) -> bool:
@@ -179,21 +216,42 @@ class Certificate:
         names : sequence of str, optional
             The names of the parameters; None: x[0], x[1], ...
         """
-        if names is not None and len(names) != self.x.shape[0]:
-            d = self.x.shape[0]
+        d = self.x.shape[0] if self.structure is None else self.structure.size
+        if names is not None and len(names) != d:
             raise InvalidSetting(f"names has {len(names)} entries, but x has {d} parameters: give {d} names")
+        if names is None and self.structure is not None:
+            names = self.structure.names
         lines = [f"{soft.curvature}: {soft.terms(names)}" for soft in self.softest]
         return "\n".join(lines) or "no direction was looked at"
 
     def to_json(self, **options: Any) -> str:
         """The certificate as JSON; infinities are null."""
-        return json.dumps({**plain(self), "holds": self.holds, "dtype": dtype_of(self.x)}, **options)
+        flat = self.flattened()
+        data = plain(replace(flat, structure=None)) | {"holds": self.holds, "dtype": dtype_of(flat.x)}
+        return json.dumps(data | {"structure": None if self.structure is None else self.structure.plain()}, **options)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The certificate that `to_json` wrote; its arrays are those of NumPy."""
         data = json.loads(text)
-        return cls(**restored(cls, data, data["dtype"]))
+        structure = Structure.restored(data.pop("structure"))
+        flat = cls(**restored(cls, data, data["dtype"]))
+        return flat if structure is None else flat.shaped(structure)
+
+    def shaped(self, structure: Structure) -> Self:
+        """The same with vectors in the structure of the user's point."""
+        turned: dict[str, Any] = {name: structure.built(v) for name, v in self._vectors()}
+        return replace(self, structure=structure, **turned)
+
+    def flattened(self) -> Self:
+        """The same with vectors as vectors."""
+        if self.structure is None:
+            return self
+        turned: dict[str, Any] = {name: self.structure.flat(v, name) for name, v in self._vectors()}
+        return replace(self, structure=None, **turned)
+
+    def _vectors(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in VECTORS if getattr(self, name) is not None]
 
     def rows(self) -> list[tuple[str, str]]:
         """What is printed: names, and what is said of each."""
@@ -235,6 +293,9 @@ class Certificate:
         (_, heading), *rows = self.rows()
         return _html.page(heading, COLOURS[self.verdict], _html.table(rows))
 
+
+VECTORS = ("x", "jac", "direction")
+"""Fields in the structure of the point."""
 
 SENTENCES: dict[str, str] = {
     "minimum": "a strict local minimiser is here",

@@ -111,6 +111,7 @@ class ScaledProblem:
         if self.frame is not None:
             found = self._framed(found, self.frame, x)
             jac = self.frame.slopes(jac) if jac is not None else None
+            found = replace(found)  # of the variables of the frame alone
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {

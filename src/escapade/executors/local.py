@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from .._array import Array
+from . import padding
 
 
 @runtime_checkable
@@ -92,9 +93,16 @@ class Vectorized:
 
     def __call__(self, block: Array, batch: tuple[Any, ...]) -> Any:
         try:
+            if self.pad:
+                return padding.evaluated(lambda *points: self.fun(*points, *self.args), block, batch)
             return self.fun(block, *batch, *self.args)
         except Exception as error:
             raise RowFailure(None) from error
 
+    @property
+    def pad(self) -> bool:
+        """Whether the function asks for blocks of a few sizes, by an attribute `pad`: see `padding`."""
+        return bool(getattr(self.fun, "pad", False))
+
     def calls(self, rows: int) -> int:
-        return 1
+        return len(padding.parts(rows)) if self.pad else 1

@@ -65,7 +65,7 @@ def jac_of(jac: Any, grad: Any, args: Any = ()) -> Any:
     """`jac`, or what the deprecated `grad` stands for."""
     if grad is None:
         return jac
-    warnings.warn("grad= is deprecated, and will go with the next version: pass jac=", DeprecationWarning, stacklevel=3)
+    warnings.warn("grad= is deprecated, and will go with the next version: pass jac=", DeprecationWarning, stacklevel=4)
     if jac is not None:
         raise InvalidSetting("grad= is the old name of jac=: pass jac alone")
     if not callable(grad):
