@@ -105,6 +105,10 @@ class PriceSettings:
         "a forecast of so few is right within a factor of two",
     )
     furthest: float = number(0.4, "d products", "but not beyond so many", "(k/d)^2 = 0.16, within the cap")
+    cheap: float = number(
+        0.25, "of second differences", "other products that cost less are tried even if these cannot be afforded after",
+        "a noisy quartic of 100 variables: 4,700 queries, and undecided after 14,000 without",
+    )
     inexact: float = number(
         0.5, "of delta", "products are not completed if they were found more wrong than this",
         "the errors of a few add up, and second differences have shorter steps",
