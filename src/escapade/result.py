@@ -80,6 +80,7 @@ class Result(OptimizeResult):
     jac: Array
     structure: Structure | None
     hess: Array
+    fun_error: float
     nfev_by_purpose: dict[str, int]
     x_best: Array
     fun_best: float | None
