@@ -204,7 +204,7 @@ def test_a_function_that_fails_at_x0_raises():
         check_fun(lambda x: 1 / 0, X0)
 
 
-BAD = [("fun", 3), ("x0", [[1.0]]), ("noise", -1.0), ("x_scale", 0), ("samples", 0)]
+BAD = [("fun", 3), ("noise", -1.0), ("x_scale", 0), ("samples", 0)]
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

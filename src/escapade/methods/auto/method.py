@@ -376,7 +376,7 @@ class _Run:
         """The descent through noise, where a certificate was asked for and noise or roughness hide the gradient."""
         if not self.listens or local.gradient_norm.upper <= self.differences.gtol:
             return None
-        if local.noise.source in ("estimated", "digits") and local.noise.level > largest_noise(self.differences):
+        if local.noise.source == "estimated" and local.noise.level > largest_noise(self.differences):
             kind = ValueKind.DIGITS if local.noise.unit else ValueKind.NOISE
             self.report = ValueReport(kind, local.noise.level, max(abs(local.f0), local.noise.level))
             return State(Phase.NOISY, p)
