@@ -78,7 +78,8 @@ def test_every_call_of_the_function_is_for_an_iterate_whose_value_is_not_known(r
 def test_a_sampled_function_has_to_be_given():
     problem = StochasticCubic(d=4, n=64)
     result = escapade.minimize(
-        problem.sample_value, 0.1 * np.ones(4), method="zo-scsg-ncf", samples=64, gtol=0.05, curvtol=0.2, maxfev=200_000, rng=0
+        *(problem.sample_value, 0.1 * np.ones(4)),
+        method="zo-scsg-ncf", samples=64, gtol=0.05, curvtol=0.2, maxfev=200_000, rng=0,
     )
     with pytest.raises(InvalidSetting, match="pass fun="):
         result.plot(new_figure().subplots())
