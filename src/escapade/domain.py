@@ -323,9 +323,10 @@ class Equalities:
         correction, *_ = np.linalg.lstsq(self.A * units, self.b - self.A @ x, rcond=None)
         moved = self.A.any(axis=0)
         nearest = np.where(moved, x + units * correction, x)
-        missed = float(np.max(np.abs(self.A @ nearest - self.b), initial=0.0))
-        if missed > 1e-9 * (1 + float(np.max(np.abs(self.b), initial=0.0)) + float(np.max(np.abs(self.A) @ np.abs(x)))):
-            raise InvalidSetting(f"constraints: no x fulfils A x = b, the nearest misses it by {missed:.2g}")
+        violation = float(np.max(np.abs(self.A @ nearest - self.b), initial=0.0))
+        size = 1 + float(np.max(np.abs(self.b), initial=0.0)) + float(np.max(np.abs(self.A) @ np.abs(x)))
+        if violation > 1e-9 * size:
+            raise InvalidSetting(f"constraints: no x fulfils A x = b, the nearest misses it by {violation:.2g}")
         return nearest
 
 
@@ -485,12 +486,12 @@ class Geometry:
                 f"np.clip({name}, lower, upper)"
             )
         if self.equalities is not None:
-            missed = np.abs(self.equalities.A @ host - self.equalities.b)
+            violation = np.abs(self.equalities.A @ host - self.equalities.b)
             most = 1e-8 * (np.abs(self.equalities.A) @ np.abs(host) + np.abs(self.equalities.b) + 1e-300)
-            if np.any(missed > most):
-                i = int(np.argmax(missed - most))
+            if np.any(violation > most):
+                i = int(np.argmax(violation - most))
                 raise InvalidSetting(
-                    f"{name} must fulfil the constraints, but misses equality {i} by {missed[i]:.2g}: pass its "
+                    f"{name} must fulfil the constraints, but misses equality {i} by {violation[i]:.2g}: pass its "
                     "projection"
                 )
 

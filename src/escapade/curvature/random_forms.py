@@ -167,10 +167,10 @@ class _Forms:
         Queries: 2 for each of them, and 2
         """
         reaches = np.array([self._reach(v) for v in ways.T])
-        for v, reach, (form, third, bent) in zip(ways.T, reaches, self._forms(ways, reaches), strict=True):
+        for v, reach, (form, third, second_r) in zip(ways.T, reaches, self._forms(ways, reaches), strict=True):
             length = norm2(v)
             self.sizes.append(abs(form))
-            self.noises.append(self._noise(v, float(reach), bent))
+            self.noises.append(self._noise(v, float(reach), second_r))
             self.powers.append((float(reach) * length) ** 2 * length**2)
             self.ways.append((v, float(reach)))
             self.upper = min(self.upper, (form + self.noises[-1] + float(v @ self.A0 @ v)) / length**2)
@@ -181,8 +181,8 @@ class _Forms:
             self.shortest = min(self.shortest, float(reach) * length / 2)
         largest = int(np.argmax(self.sizes))
         v, reach = self.ways[largest]
-        ((closer, _, bent),) = self._forms(v[:, None], np.array([reach * FORMS.closer]))
-        noise = self._noise(v, reach * FORMS.closer, bent)
+        ((closer, _, second_r),) = self._forms(v[:, None], np.array([reach * FORMS.closer]))
+        noise = self._noise(v, reach * FORMS.closer, second_r)
         moved = max(abs(abs(closer) - self.sizes[largest]), 0.0)
         change = max(moved - noise - self.noises[largest], 0.0)
         self.truncation = max(self.truncation, change / max(self.powers[largest], 1e-300))
@@ -201,7 +201,7 @@ class _Forms:
         target = FORMS.noise_share * tolerance(FORMS.looks[1], self.failure / len(FORMS.looks))
         return _against_noise(self.local, FORMS.step, target / longest**2) / longest
 
-    def _noise(self, v: Vector, h: float, bent: float) -> float:
+    def _noise(self, v: Vector, h: float, second_r: float) -> float:
         """What noise does to a form: to its second difference, to the residuals that weigh it, and to the square of its
         first one."""
         local, noise = self.local, self.local.residual_noise
@@ -213,7 +213,7 @@ class _Forms:
         else:
             second = NOISE.deviations * math.sqrt(6) * noise.level * norm2(wr)
             first = NOISE.deviations * noise.level * norm2(Jv) / math.sqrt(2)
-        return second / h**2 + 2 * first / h + m * (noise.level / h) ** 2 + noise.norm(m) * bent
+        return second / h**2 + 2 * first / h + m * (noise.level / h) ** 2 + noise.norm(m) * second_r
 
     def _forms(self, ways: Matrix, reaches: Vector) -> list[tuple[float, float, float]]:
         """v'(H - A0)v, the third derivative of the cost, and the size of the second one of r, along each of these
@@ -227,9 +227,9 @@ class _Forms:
         plus, minus = local.residuals(np.concatenate([ends, -ends]), "curvature").reshape(2, len(reaches), -1)
         found = []
         for v, h, up, down in zip(ways.T, reaches, plus, minus, strict=True):
-            D, bent = (up - down) / (2 * h), (up + down - 2 * r) / h**2
-            form = float((w * r) @ bent) + float(weight @ D**2) - float(v @ self.A0 @ v)
+            D, second_r = (up - down) / (2 * h), (up + down - 2 * r) / h**2
+            form = float((w * r) @ second_r) + float(weight @ D**2) - float(v @ self.A0 @ v)
             sixth = (D - local.J @ v) / h**2  # r''' / 6
-            third = 3 * float((weight * D) @ bent) + 6 * float((w * r) @ sixth)
-            found.append((form, third, norm2(w * bent)))
+            third = 3 * float((weight * D) @ second_r) + 6 * float((w * r) @ sixth)
+            found.append((form, third, norm2(w * second_r)))
         return found

@@ -116,7 +116,7 @@ class GradientModel(LocalModel):
         return self.slopes.product(v, SLOPES.far * self.step).third
 
     def sharpened(self) -> LocalModel:
-        """The same: a gradient is as sharp as it is."""
+        """The same: a gradient is measured as exactly as it can be."""
         return self
 
     def gradient_at(self, displacement: Vector) -> Vector:

@@ -277,8 +277,8 @@ def misfit(
     tolerances: tuple[float, float],
     rng: np.random.Generator,
 ) -> Misfit:
-    """Compare f with f(x) + g's + s'Hs/2 along random ways into the domain, at lengths that shrink by four: what is
-    missed falls by 4^3 where f is smooth; where that stops short at a size that matters for the tolerances, f has
+    """Compare f with f(x) + g's + s'Hs/2 along random ways into the domain, at lengths that shrink by four: the
+    residual falls by 4^3 where f is smooth; where that stops short at a size that matters for the tolerances, f has
     structure of its own there. Without H what f falls short of the slope falls by 4^2, and what it exceeds it by may do
     so by less, as the root of a distance does.
 
@@ -295,14 +295,14 @@ def misfit(
     ends = to_numpy(like(around.y + ends, around.x)).astype(np.float64) - around.y
     values, _ = or_nan(around.f.tagged("check"), points(around.x[None, :] + like(ends, around.x)))
     s, length = ends[:, which], np.linalg.norm(ends, axis=1)
-    missed = values - around.f0 - s @ g - (0.0 if H is None else np.einsum("ki,ij,kj->k", s, H, s) / 2)
+    residual = values - around.f0 - s @ g - (0.0 if H is None else np.einsum("ki,ij,kj->k", s, H, s) / 2)
     size = np.abs(np.nan_to_num(values - around.f0))
     floor = 8 * around.error + epsilon(around.x) * size + errors[0] * length + errors[1] * length**2 / 2
     shape = (FEASIBLE.ways, levels)
-    missed, length, floor = missed.reshape(shape), _rms(length.reshape(shape)), _rms(floor.reshape(shape))
-    whole = _structure(_rms(missed), length, floor, LADDER.plateau if H is not None else FEASIBLE.level, tolerances)
+    residual, length, floor = residual.reshape(shape), _rms(length.reshape(shape)), _rms(floor.reshape(shape))
+    whole = _structure(_rms(residual), length, floor, LADDER.plateau if H is not None else FEASIBLE.level, tolerances)
     if H is None:  # what f falls short of the slope
-        whole = whole or _structure(_rms(np.minimum(missed, 0.0)), length, floor, FEASIBLE.plateau, tolerances)
+        whole = whole or _structure(_rms(np.minimum(residual, 0.0)), length, floor, FEASIBLE.plateau, tolerances)
     return whole or Misfit()
 
 
@@ -313,16 +313,16 @@ def _rms(values: Matrix) -> Vector:
 
 
 def _structure(
-    missed: Vector, length: Vector, floor: Vector, plateau: float, tolerances: tuple[float, float]
+    residual: Vector, length: Vector, floor: Vector, plateau: float, tolerances: tuple[float, float]
 ) -> Misfit | None:
-    """Where what is missed stops to fall, or appears out of nothing and then is level: clear of its floor, at a size
-    that matters."""
-    fall = np.log(np.maximum(missed[:-1], floor[:-1]) / np.maximum(missed[1:], floor[1:])) / math.log(4.0)
-    matters = (missed / length > tolerances[0]) | (4 * missed / length**2 > tolerances[1])
-    seen, stops = (missed > FEASIBLE.clear * floor) & matters, fall < plateau
+    """Where the residual stops to fall, or appears out of nothing and then is level: clear of its floor, at a size that
+    matters."""
+    fall = np.log(np.maximum(residual[:-1], floor[:-1]) / np.maximum(residual[1:], floor[1:])) / math.log(4.0)
+    matters = (residual / length > tolerances[0]) | (4 * residual / length**2 > tolerances[1])
+    seen, stops = (residual > FEASIBLE.clear * floor) & matters, fall < plateau
     structure = stops & seen[1:]
     structure[:-1] |= (fall[1:] > LADDER.sudden) & seen[1:-1] & stops[:-1]
     if not np.any(structure):
         return None
     k = int(np.flatnonzero(structure).max()) + 1
-    return Misfit(float(missed[k]), float(length[k]))
+    return Misfit(float(residual[k]), float(length[k]))

@@ -56,7 +56,7 @@ def _aside(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> _P
 
 
 def _signs(rng: np.random.Generator, d: int) -> Vector:
-    """A random sign vector, uneven, so that the errors of no two coordinates cancel along it."""
+    """A random sign vector, unequal, so that the errors of no two coordinates cancel along it."""
     return np.where(rng.random(d) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, d)
 
 

@@ -83,9 +83,10 @@ class _Around:
         """
         n = len(self.y)
         for k in range(MESH.tests):
-            uneven = np.roll(np.resize(np.array(MESH.turns), n), k)
+            unequal = np.roll(np.resize(np.array(MESH.turns), n), k)
             centre = mesh.nearest(self.y) + mesh.pitch * (3 * k + 2) * signs
-            seen = self.at(np.stack([centre, centre + mesh.pitch * uneven, centre + MESH.beyond * mesh.pitch]) - self.y)
+            away = centre + MESH.beyond * mesh.pitch
+            seen = self.at(np.stack([centre, centre + mesh.pitch * unequal, away]) - self.y)
             if not np.isfinite(seen).all() or seen[0] != seen[1] or seen[0] == seen[2]:
                 return False
         return True

@@ -141,12 +141,13 @@ class LocalResiduals:
         those of forms: a ripple of small wavelength does not."""
         line, noise = self.line, self.residual_noise
         weighted = self.loss.weights(self.r)[0] * self.r
-        bent = (line.plus + line.minus - 2 * self.r) @ weighted / line.t**2
+        second_r = (line.plus + line.minus - 2 * self.r) @ weighted / line.t**2
         shaken = 4 * noise.norm(1) * float(np.sum(np.abs(weighted))) / line.t**2
         k = int(np.argmax(line.t <= RESIDUALS.reference))
         own, relative = RESIDUALS.agree
-        allowed = own * delta * float(line.u @ line.u) + relative * abs(float(bent[k])) + shaken + float(shaken[k])
-        return bool(np.all(np.abs(bent - bent[k])[k:] <= allowed[k:])) and float(np.min(self.second)) >= -delta / 2
+        allowed = own * delta * float(line.u @ line.u) + relative * abs(float(second_r[k])) + shaken + float(shaken[k])
+        agree = bool(np.all(np.abs(second_r - second_r[k])[k:] <= allowed[k:]))
+        return agree and float(np.min(self.second)) >= -delta / 2
 
     def curvature_at_length(self) -> tuple[float, float]:
         """The curvature along the line at its longest length, and that at its shortest."""
@@ -221,15 +222,15 @@ def measure_residuals(
     h = float(np.clip((3 * wrong) ** (1 / 3), epsilon(x) ** (1 / 3), RESIDUALS.longest))
     steps = power_of_two(h * lengths)
     if f.has_jacobian:
-        J, column, bent = f.jacobian(x) * unit, np.zeros(len(unit)), np.zeros(len(unit))
+        J, column, second_r = f.jacobian(x) * unit, np.zeros(len(unit)), np.zeros(len(unit))
     else:
         plus, minus, steps = _sides(look, x, unit, steps, pattern)
         J = pattern.jacobian((plus - minus) / 2, steps)
         column = level.norm(len(r)) / (math.sqrt(2) * steps)
-        bent = (w * r) @ pattern.jacobian(plus + minus - 2 * r, steps**2)
+        second_r = (w * r) @ pattern.jacobian(plus + minus - 2 * r, steps**2)
         drowned = 4 * level.norm(1) * float(np.sum(np.abs(w * r))) / steps**2
-        bent = np.where(np.abs(bent) > drowned, bent, 0.0)
-    second = np.einsum("ij,i,ij->j", J, v, J) + bent
+        second_r = np.where(np.abs(second_r) > drowned, second_r, 0.0)
+    second = np.einsum("ij,i,ij->j", J, v, J) + second_r
     local = LocalResiduals(
         f, x, unit, loss, r, J, column, steps, second, level, line, Estimate(J.T @ (w * r), math.inf), True, began
     )
@@ -341,17 +342,17 @@ def _checked(local: LocalResiduals, lengths: Vector) -> LocalResiduals:
     k = int(below[0]) if len(below) else len(line.t) - 1
     t = float(line.t[k])
     D = (line.plus - line.minus) / (2 * line.t[:, None])
-    missed = D[k] - local.J @ line.u
+    unexplained = D[k] - local.J @ line.u
     truncation = norm2(D[k - 1] - D[k]) / (LADDER.ratio**2 - 1) * max(1.0, (h / t) ** 2)
     shaken = noise.norm(m) / (math.sqrt(2) * t) + norm2(local.J_noise * line.u)
     allowed = CONSISTENCY.safety * truncation + 2 * shaken + RESIDUALS.slack * norm2(D[k])
     spread = float(np.sum(np.abs(w * local.r))) if noise.bounded else NOISE.deviations * norm2(w * local.r)
     by_noise = _gradient_noise(local, w)
     explained = noise.level * spread / (math.sqrt(2) * t) + float(by_noise @ np.abs(line.u))
-    excess = max(abs(float((w * local.r) @ missed)) - explained, 0.0) * min((h / t) ** 2, 1.0)
+    excess = max(abs(float((w * local.r) @ unexplained)) - explained, 0.0) * min((h / t) ** 2, 1.0)
     error = norm2(by_noise) + CONSISTENCY.safety * excess * math.sqrt(local.d) / norm2(line.u)
     gradient = Estimate(local.gradient.value, error)
-    return replace(local, gradient=gradient, consistent=bool(norm2(missed) <= allowed))
+    return replace(local, gradient=gradient, consistent=bool(norm2(unexplained) <= allowed))
 
 
 def _gradient_noise(local: LocalResiduals, w: Vector) -> Vector:

@@ -107,7 +107,7 @@ class ValueSettings:
     least: int = number(5, "values", "fewer in a row tell nothing", "one fourth difference")
     spacing: float = number(1e-6, "of x", "their distance: third differences of a smooth f are 1e-18 of its scale",
                             "below rounding, for scales down to a thousandth of x")
-    uneven: tuple[float, float] = number((0.7, 1.3), "of the distance", "variables move by uneven parts of it",
+    unequal: tuple[float, float] = number((0.7, 1.3), "of the distance", "variables move by unequal parts of it",
                                          "along equal ones terms of f may cancel")
     clear: float = number(1e-8, "of |f|", "third and fourth differences that are larger show noise",
                           "below it central differences still see half the digits of a gradient")

@@ -190,7 +190,7 @@ class _Surroundings:
         return 1.0  # a parabola as far as one can see has no length
 
     def _signs(self, many: int, own: Vector) -> Vector:
-        """Random sign vectors of these lengths, uneven, since terms of f may cancel along even ones."""
+        """Random sign vectors of these lengths, unequal, since terms of f may cancel along even ones."""
         size = (many, len(own))
         return np.where(self.rng.random(size) < 0.5, -1.0, 1.0) * self.rng.uniform(0.5, 1.0, size) * own
 
@@ -221,8 +221,8 @@ class _Surroundings:
         """The length at which the parabola fails by half, if what it misses at t, as far as that is visible, grows with
         the square of the length, as it does where f is smooth."""
         near, far = seen[t / UNITS.stride], seen[t]
-        missed = abs(far.curvature - near.curvature) - 4 * near.error
-        return t * math.sqrt(abs(near.curvature) / (2 * missed)) if near.visible and missed > 0 else math.inf
+        excess = abs(far.curvature - near.curvature) - 4 * near.error
+        return t * math.sqrt(abs(near.curvature) / (2 * excess)) if near.visible and excess > 0 else math.inf
 
     # Curvature
 

@@ -65,7 +65,7 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
     `find_mesh`
     """
     y = to_numpy(x).astype(np.float64)
-    way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(*VALUES.uneven, len(y))
+    way = np.where(y == 0.0, 1.0, np.abs(y)) * rng.choice([-1.0, 1.0], len(y)) * rng.uniform(*VALUES.unequal, len(y))
     ask = _Values(f.tagged("check"), x, y)
     near = _in_a_row(ask, way, f0)
     if len(near) < VALUES.least:

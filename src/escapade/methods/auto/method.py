@@ -177,7 +177,7 @@ class _Run:
     """The value at the start."""
     report: ValueReport = EXACT
     """What is wrong with values."""
-    listens: bool = False
+    detects_noise: bool = False
     """Whether noise is to be found out."""
     looks: int = 0
     """How often f was looked at for roughness."""
@@ -357,7 +357,7 @@ class _Run:
         """Whether most of the last steps failed, and f was not looked at for that reason yet."""
         few, last = METHOD.struggles
         ratios = self.descent.region.ratios
-        due = self.listens and self.looks < METHOD.looks and len(ratios) >= (self.looks + 1) * last
+        due = self.detects_noise and self.looks < METHOD.looks and len(ratios) >= (self.looks + 1) * last
         return due and sum(not ratio > TRUST_REGION.poor for ratio in ratios[-last:]) >= few
 
     def _rough(self, p: Point) -> State | None:
@@ -374,7 +374,7 @@ class _Run:
 
     def _hidden(self, p: Point, local: LocalModel, *, stuck: bool) -> State | None:
         """The descent through noise, where a certificate was asked for and noise or roughness hide the gradient."""
-        if not self.listens or local.gradient_norm.upper <= self.differences.gtol:
+        if not self.detects_noise or local.gradient_norm.upper <= self.differences.gtol:
             return None
         if local.noise.source == "estimated" and local.noise.level > largest_noise(self.differences):
             kind = ValueKind.DIGITS if local.noise.unit else ValueKind.NOISE

@@ -339,19 +339,19 @@ class _Run:
         if np.max(np.abs(r)) > TRUST_REGION.wild * (1 + float(np.max(np.abs(self.r)))):
             return self._cut(TRUST_REGION.lost * length)
         cost = float(self.loss.cost(r))
-        missed = r - self.r - self.J @ s
-        self._compare(r, s, missed, surrogate)
+        secant_error = r - self.r - self.J @ s
+        self._compare(r, s, secant_error, surrogate)
         self.seen = self.seen.with_value(z, r, self.noise**2)
         if not cost < self.cost:
             self._count(0.0)
             t = np.linspace(*TRUST_REGION.tried, 59)
-            path = self.r + t[:, None] * (self.J @ s) + t[:, None] ** 2 * missed
+            path = self.r + t[:, None] * (self.J @ s) + t[:, None] ** 2 * secant_error
             best = float(t[int(np.argmin(self.loss.cost(path)))])
-            self.J = corrected(self.J, s, missed, best if self.steps_since == 0 else 1.0)
+            self.J = corrected(self.J, s, secant_error, best if self.steps_since == 0 else 1.0)
             return self._cut(max(best, TRUST_REGION.interpolated) * length)
         gained = (self.cost - cost) / predicted
         self._count(self.cost - cost)
-        self.J = corrected(self.J, s, missed, MODELS.overshoot if self.steps_since == 0 else 1.0)
+        self.J = corrected(self.J, s, secant_error, MODELS.overshoot if self.steps_since == 0 else 1.0)
         self.x, self.z, self.r, self.cost = x, z, r, cost
         self.steps_since += 1
         if gained > TRUST_REGION.good:
@@ -410,12 +410,12 @@ class _Run:
         self.radius = radius
         return False
 
-    def _compare(self, r: Vector, s: Vector, missed: Vector, surrogate: Surrogate | None) -> None:
+    def _compare(self, r: Vector, s: Vector, secant_error: Vector, surrogate: Surrogate | None) -> None:
         """Which model predicted r better."""
         if surrogate is None:
             return
         floor = MODELS.exact * norm2(self.r) + 1e-300
-        ratio = (norm2(missed) + floor) / (norm2(r - surrogate.residuals(s, self.r)) + floor)
+        ratio = (norm2(secant_error) + floor) / (norm2(r - surrogate.residuals(s, self.r)) + floor)
         self.lead = MODELS.forget * self.lead + float(np.clip(math.log(ratio), -MODELS.clear, MODELS.clear))
 
     # After a certificate
