@@ -83,6 +83,8 @@ def certify(
         `samples`, `fun(x, ids, *args)` averages over the sample ids.
     x : array
         The point, of any structure that `minimize` takes.
+    args : tuple, optional
+        Further arguments of `fun`.
     gtol, curvtol : float, optional
         The paper's epsilon and delta: gradient norm at most `gtol`, smallest eigenvalue at least `-curvtol`, in x, or
         in x / x_scale if that is given; one alone makes the other its square or its root. Where neither is given (and f
@@ -91,6 +93,8 @@ def certify(
         The probability with which the certificate may be false.
     noise : None, "auto" or float
         Rounding only (checked against a difference table), estimated, or the standard deviation of the error of f.
+    x_scale : float or array, optional
+        The lengths over which the variables matter, if they are known.
     rho : float, optional
         A Lipschitz constant of the Hessian, if known; estimated otherwise.
     resolution : float, optional
@@ -100,6 +104,8 @@ def certify(
     certificate_maxfev : int, optional
         What deciding may cost, the ladder of lengths apart. None: 1.2 times rows and all second differences, and at
         most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
+    vectorized : bool
+        `fun` takes many points at once, as rows.
     samples : int or "stream", optional
         f is an average over this number of samples, or over a stream.
     evidence : "sampled" or "whole"
@@ -108,7 +114,7 @@ def certify(
     workers, timeout, on_error, nan_policy, retries : optional
         Where f is evaluated and what is done when that fails, as for `minimize` with "auto". Differences that need a
         missing point are taken on other steps; where none will do the verdict is "undecided".
-    residuals : bool
+    residuals, loss, f_scale : bool, str, float
         `fun` returns a vector of residuals, and the certificate is that of their cost by `loss` and `f_scale`, as in
         `least_squares`; `noise` is that of a residual. It costs far less than from values.
     finder : str or Finder
@@ -119,6 +125,10 @@ def certify(
         Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
+    grad : callable, optional
+        Deprecated: the old name of `jac`.
+    rng : int, Generator or None
+        The source of all random draws.
 
     Returns
     -------

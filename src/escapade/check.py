@@ -54,9 +54,15 @@ def check_fun(
 ) -> FunctionReport:
     """Test near x0 what the library assumes: determinism, independent rows, little noise, smoothness at every length.
 
-    The parameters are those of `certify`. A check can show a fault; it cannot prove that there is none. It says how
-    many values are missing, to how many digits they are given, below which length f is rough, and what all that allows
-    to be shown.
+    A check can show a fault; it cannot prove that there is none. It says how many values are missing, to how many
+    digits they are given, below which length f is rough, and what all that allows to be shown.
+
+    Parameters
+    ----------
+    fun, x0, args : callable, array, tuple
+        The function, a point near which it is to be used, and further arguments of the function.
+    vectorized, samples, noise, x_scale, rng : optional
+        As for `certify`.
 
     Returns
     -------

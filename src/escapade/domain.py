@@ -410,7 +410,20 @@ def _as_rows(given: Any, d: int) -> Matrix:
 
 
 def rigid_motions(atoms: int, dimension: int = 3) -> Directions:
-    """Translations and rotations of a cluster of atoms, x being their positions, atom after atom: for `invariances`."""
+    """Translations and rotations of a cluster of atoms, x being their positions, atom after atom: for `invariances`.
+
+    Parameters
+    ----------
+    atoms : int
+        How many there are.
+    dimension : 2 or 3
+        Of the space they move in.
+
+    Returns
+    -------
+    callable
+        The directions at x, as rows.
+    """
     if isinstance(atoms, bool) or not isinstance(atoms, int) or atoms < 1:
         raise InvalidSetting(f"atoms={atoms!r} must be a positive number of atoms")
     if dimension not in (2, 3):

@@ -29,6 +29,18 @@ def scipy_method(
 
     `tol` is an absolute `gtol`, and `curvtol` its root unless it is given too; `options` are the keywords of
     `escapade.minimize`, and unknown ones are warned about as SciPy does. `jac` and `hessp` are used, `hess` is not.
+
+    Parameters
+    ----------
+    fun, x0, args, tol, bounds, constraints, callback, options
+        What SciPy hands to a method.
+    hess : optional
+        Not used; a warning says so.
+
+    Returns
+    -------
+    Result
+        That of `escapade.minimize`.
     """
     known = set(inspect.signature(minimize).parameters) - {"fun", "x0", "args", "bounds", "constraints", "callback"}
     unknown = sorted(set(options) - known)

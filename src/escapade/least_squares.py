@@ -207,6 +207,8 @@ def least_squares(
         residuals of the rows of X as rows.
     x0 : array
         The start.
+    args : tuple, optional
+        Further arguments of `fun`.
     bounds : Bounds or pair (lower, upper), optional
         As SciPy has them; residuals are never asked for outside. Where the answer is on a bound, or near one, the
         certificate is that of values, which `minimize` gives.
@@ -220,12 +222,13 @@ def least_squares(
         The standard deviation of the error of each residual. None: rounding, and what the certificate finds.
     gtol, curvtol : float, optional
         As for `minimize`, of the cost. None: shares of the curvature of the cost at the answer.
-    maxfev (or max_nfev), maxiter, maxtime : int, int, float, optional
-        Budgets of queries (hard; differences count, which SciPy's `max_nfev` leaves out), iterates, and seconds.
+    maxfev, max_nfev, maxiter, maxtime : int, int, int, float, optional
+        Budgets of queries (hard, under either name; differences count, which SciPy leaves out), iterates, and seconds.
     jac_sparsity : array or sparse matrix, optional
         m x d, nonzero where a residual depends on a parameter: parameters that share no residual are moved together.
-    failure, resolution, vectorized, workers, timeout, on_error, nan_policy, retries, rng, callback, journal, stop : \
-        optional
+    failure, resolution, vectorized, workers, timeout, on_error, nan_policy, retries, rng : optional
+        As for `minimize`.
+    callback, journal, stop, progress : optional
         As for `minimize`.
 
     Returns

@@ -92,6 +92,8 @@ def minimize(
     x0 : array
         The start. It may be a saddle. A number, an array of any shape, or dictionaries and lists of arrays: `fun` is
         handed points of that structure, and results have it (docs/structured.md).
+    args : tuple, optional
+        Further arguments of `fun`.
     method : str or method
         A name (see `escapade.methods.PRESETS`), which runs on constants estimated at the start and named in the
         result; or a method object, which runs on exactly the settings it carries.
@@ -105,10 +107,15 @@ def minimize(
     noise : float, "auto" or None
         How wrong values are: a standard deviation, "auto" to measure it (also noise that is piecewise smooth, as a
         solver inside f makes it), or None for rounding, and random noise where it shows.
+    x_scale : float or array, optional
+        The lengths over which the variables matter, if they are known; f is looked at, and tolerances are meant, in
+        x / x_scale.
     resolution : float, optional
         The length below which f is not believed. None: the certificate looks for structure of f below the scale of its
         variables, and claims nothing that holds only below it. 0: f is believed at all lengths. r > 0: the certificate
         takes no step shorter than r, and its claims hold above r. See docs/scale.md.
+    vectorized : bool
+        `fun` takes many points at once, as rows.
     samples, evidence : optional
         n for an average over the ids 0 to n - 1, "stream" for one over 64-bit ids without end; and what a certificate
         of a finite sum rests on: "sampled" or "whole". See docs/samples.md.
@@ -119,6 +126,8 @@ def minimize(
         more. See docs/cost.md.
     prefer : "queries" or "rounds"
         What "auto" saves: queries, or rounds of queries that can be evaluated at once, for people with many workers.
+    rng : int, Generator or None
+        The source of all random draws: the same one, and the same arguments, give the same result.
     callback : callable, optional
         `callback(intermediate_result)`, or `callback(x)`; raising StopIteration stops the run, and any other exception
         ends it and is raised, with the `result` so far.
@@ -142,6 +151,8 @@ def minimize(
         `on_error(x, attempt, exception)` answers with a value, None (missing) or "retry". See docs/failures.md.
     retries : int, optional
         Further attempts before any of these policies applies.
+    progress : bool
+        Tell on stderr how far the run is.
     bounds : scipy.optimize.Bounds or sequence of pairs, optional
         f is never asked outside. None and infinities are no bounds; equal ones fix a variable; x0 is moved into them.
     constraints : scipy.optimize.LinearConstraint, optional

@@ -246,6 +246,8 @@ def multistart(
 
     Parameters
     ----------
+    fun, args : callable, tuple
+        The function, as for `minimize`, and its further arguments.
     starts : sequence of vectors, or a matrix
         A start for each run. The same vector n times gives n runs that differ in their randomness. Or, instead,
     n, within, sampler : int, box, "sobol", "lhs" or "uniform"
@@ -257,9 +259,18 @@ def multistart(
         for starts that were given, 5 for starts within a box.
     journal : path or Journal, optional
         Run i keeps its journal in a file beside that one: runs-0.db, runs-1.db, ... for "runs.db".
+    rng, vectorized, workers, timeout, stop, progress : optional
+        As for `minimize`; `rng` draws the starts too.
     options
         Those of `minimize`.
 
+    Returns
+    -------
+    Multistart
+        Every run, the distinct minima, and what they cost together.
+
+    Notes
+    -----
     Queries: those of the runs
     """
     generator = as_generator(rng)
