@@ -191,7 +191,7 @@ def answer(solver: str, p: Any, feature: str, seed: int, budget: int) -> dict[st
 
 def claimed(p: Any, result: Any) -> dict[str, Any]:
     """How a run of ours ended, and by what factor the exact gradient exceeds the tolerance of a success."""
-    record: dict[str, Any] = {"stop": result.stop.name}
+    record: dict[str, Any] = {"stop": result.stop.name, "handed": any(step.estimated for step in result.history)}
     if result.success and isinstance(p, S2MPJ):
         c = result.certificate
         size = float(np.linalg.norm(p.derivatives(result.x)[0] * c.units.lengths))
