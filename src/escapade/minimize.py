@@ -12,6 +12,7 @@ from . import budget
 from ._array import as_point, like, to_numpy
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
+from .curvature import Sparse
 from .derivatives.groups import few_samples
 from .domain import Geometry
 from .errors import InvalidSetting
@@ -32,6 +33,7 @@ from .validation import (
     check_geometry,
     check_prefer,
     check_resolution,
+    check_sparsity,
     check_tolerances,
     known_pairs,
     require_memory,
@@ -81,6 +83,7 @@ def minimize(
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
+    hess_sparsity: Any = None,
 ) -> Result:
     """Find a local minimum of a function that can only be evaluated, and certify it.
 
@@ -175,6 +178,10 @@ def minimize(
         `hessp(x, v, *args)`: the product of the Hessian with a vector, beside `jac`, for "auto".
     history_memory : float, optional
         Bytes of `history` that are kept (256 MB); past them every other record is given up. None: all are kept.
+    hess_sparsity : matrix, optional
+        d x d, dense or sparse, nonzero where f depends on two variables together. "auto" then takes Newton steps on
+        the whole Hessian, and the certificate those second differences alone; a pattern that lacks much raises
+        `WrongSparsity`, and one that lacks little is not certified. See docs/large.md.
     grad : callable, optional
         Deprecated: the old name of `jac`.
 
@@ -199,6 +206,7 @@ def minimize(
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)
+    sparsity = check_sparsity(hess_sparsity, x.shape[0], geometry=geometry, samples=samples)
     if certificate not in ("full", "none"):
         raise InvalidSetting(f"certificate={certificate!r:.60} must be 'full' or 'none'")
     certified = certificate == "full"
@@ -239,15 +247,17 @@ def minimize(
         evidence=check_evidence(evidence, samples),
         certificate_maxfev=certificate_maxfev,
     )
+    finder = "auto" if sparsity is None else Sparse.of(sparsity, asked.curvtol, failure)
     certifier = Certifier(
         gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
-        maxfev=certificate_maxfev, evidence=evidence,
+        maxfev=certificate_maxfev, evidence=evidence, finder=finder,
     )
     generator = as_generator(rng)
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
         settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
+        settings |= {} if sparsity is None else {"hess_sparsity": sparsity.fingerprint}
         settings |= {} if resolution is None else {"resolution": resolution}
         settings |= {} if evidence == "sampled" else {"evidence": evidence}
         settings |= {} if certified else {"certificate": certificate}

@@ -30,6 +30,7 @@ SAYS = {
     "methods.md": "",
     "samples.md": "",
     "least_squares.md": "known to",
+    "large.md": "rows",
     "multistart.md": "distinct point",
     "promises.md": "too few digits",
     "integrations.md": "verdict     minimum",
