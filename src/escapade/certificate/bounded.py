@@ -53,8 +53,6 @@ INEXACT = "differences that stay in the box are too inexact"
 STRUCTURE = "f has structure of {amplitude:.2g} at a length of {length:.2g} on the way into the box"
 LOST = "f has no value on the way into the box"
 SIDES = "second differences into the box"
-LENGTHS = 8
-"""At which a lower value is looked for along a direction, each a fourth of the one before."""
 EVERYWHERE = "all variables are on bounds from which f rises"
 
 
@@ -332,7 +330,7 @@ def _finding(certifier: Certifier, box: Box, seen: Lines, H: Estimate[Matrix]) -
         return Finding(Outcome.CERTIFIED, curvature=curvature, reason=f"all {name}", finder=name)
     tried = False
     for v in _ways(H.value, seen, box, certifier.curvtol):
-        if tried and not box.allowance.allows(2 * LENGTHS):
+        if tried and not box.allowance.allows(2 * FEASIBLE.confirmations):
             break
         tried = True
         direction = _confirmed(certifier, box, seen, v)
@@ -381,7 +379,7 @@ def _confirmed(certifier: Certifier, box: Box, seen: Lines, v: Vector) -> Vector
     if slope > 0 and not np.any(np.isin(seen.which[v != 0], box.weakly)):
         way, slope = -way, -slope
     longest = _reach(around, way)
-    for k in range(LENGTHS):
+    for k in range(FEASIBLE.confirmations):
         t = min(FEASIBLE.longest, longest) / 4**k
         far, near = _values(around, way, (t, t / 2))
         c = [2 * (value - around.f0 - s * slope) / s**2 for value, s in ((far, t), (near, t / 2))]
@@ -395,7 +393,7 @@ def _confirmed(certifier: Certifier, box: Box, seen: Lines, v: Vector) -> Vector
 def _lower_value(box: Box, direction: Vector) -> Vector | None:
     """The direction or its opposite, whichever leads to a lower value; None if neither was seen to."""
     around = box.around
-    for k in range(LENGTHS):
+    for k in range(FEASIBLE.confirmations):
         for way in (direction, -direction):
             t = min(FEASIBLE.longest, _reach(around, way)) / 4**k
             if _values(around, way, (t,))[0] < around.f0 - 4 * around.error:
