@@ -6,8 +6,9 @@
     python benchmarks/with_optiprofiler.py draw         docs/pictures/optiprofiler.png, from the same
 
 The harness chooses S2MPJ problems, changes what solvers see (its features), counts, and draws data profiles from exact
-values. Every solver comes with its defaults, and is told the budget alone; Py-BOBYQA is told of random noise, and CMA-ES
-returns its favourite there. A solver that has no budget of its own is ended by it, with its best point and no success.
+values. Every solver comes with its defaults, and is told the budget alone; Py-BOBYQA is told of random noise, and
+CMA-ES returns its favourite there. A solver that has no budget of its own is ended by it, with its best point and no
+success.
 
 A success is false where a descent by exact derivatives, from the point that the solver returned, goes down by more than
 a thousandth of the fall from f(x0) to the lowest value that anybody found: something was left that a local method can

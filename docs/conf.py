@@ -26,7 +26,6 @@ default_role = "code"
 autosummary_generate = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"no-value": True}
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -83,11 +82,12 @@ def read_from_root(app: Any, name: str, source: list[str]) -> None:
 
 
 def mathml(block: bool) -> Any:
-    """Formulas as MathML, which browsers draw without a network, after a few shorthands that its parser does not know."""
+    """Formulas as MathML, which browsers draw without a network; its parser does not know a few shorthands."""
 
     def visit(self: Any, node: Any) -> None:
         tex = re.sub(r"\\t?frac(\d)(\w)", r"\\frac{\1}{\2}", node.astext()).replace(r"\tfrac", r"\frac")
-        tex = re.sub(r"\\\|(.+?)\\\|", r"\\lVert \1\\rVert ", tex)
+        tex = re.sub(r"\\\|(.+?)\\\|", r"{\\lVert \1\\rVert}", tex)
+        tex = re.sub(r"\\langle.+?\\rangle", r"{\g<0>}", tex)
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}" if r"\\" in tex else tex
         self.body.append(latex2mathml.tex2mathml(tex, as_block=block))
         raise SkipNode
