@@ -189,6 +189,10 @@ class Frame(Protocol):
         """The gradient in x from that in z, NaN where nothing moves; None where all that is known is a part of it."""
         ...
 
+    def lengths(self, own: Vector) -> Vector:
+        """Lengths of the variables of x from those of z; one where nothing moves."""
+        ...
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -220,6 +224,11 @@ class Selection:
     def slopes(self, g: Vector) -> Vector | None:
         whole = np.full(self.origin.shape[0], np.nan)
         whole[self.which] = g
+        return whole
+
+    def lengths(self, own: Vector) -> Vector:
+        whole = np.ones(self.origin.shape[0])
+        whole[self.which] = own
         return whole
 
     def direction(self, v: Vector) -> Vector:
@@ -280,6 +289,24 @@ class Plane:
 
     def slopes(self, g: Vector) -> Vector | None:
         return None
+
+    @cached_property
+    def joint(self) -> Flags:
+        """Which of z move several variables: norms in x / lengths are those in z only if these have one length."""
+        return np.asarray(np.count_nonzero(self.columns, axis=0) > 1)
+
+    def sizes(self, x: Vector) -> Vector:
+        """How large each of z is: those that move several variables are as large as these, wherever the plane is."""
+        z = np.abs(self.columns.T @ (x / self.units))
+        moved = np.any(self.columns[:, self.joint] != 0, axis=1)
+        return np.where(self.joint, np.median(np.abs(x / self.units)[moved]) if np.any(moved) else 0.0, z)
+
+    def lengths(self, own: Vector) -> Vector:
+        whole = np.ones(len(self.columns))
+        moved = np.any(self.columns[:, self.joint] != 0, axis=1)
+        whole[moved] = np.max(own[self.joint], initial=0.0)
+        whole[self._own[~self.joint]] = own[~self.joint]
+        return np.asarray(self.units * whole)
 
 
 def selection(x: Array, which: Flags) -> Selection:

@@ -229,7 +229,7 @@ def minimize(
     certified = certificate == "full"
     if not (certified or geometry.plain):
         raise InvalidSetting(f"certificate='none' is not for {CONSTRAINED}, where certificates lead on: leave it out")
-    unit = None if x_scale is None else like(as_scale(x_scale, x), x)
+    unit = None if scale is None else like(scale, x)
     f = Oracle.of(
         fun,
         args=args,
@@ -272,14 +272,18 @@ def minimize(
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
-        settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
-        settings |= {} if resolution is None else {"resolution": resolution}
-        settings |= {} if evidence == "sampled" else {"evidence": evidence}
-        settings |= {} if certified else {"certificate": certificate}
-        settings |= {} if known is None else {"known": pairs}
-        settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
+        settings |= {"args": args, "grad": f.differentiable}
+        since = {  # journals of older versions do not have these, and are read where they are as they were
+            "bounds": None if bounds is None else str(geometry.domain),
+            "resolution": resolution,
+            "evidence": evidence if evidence != "sampled" else None,
+            "certificate": None if certified else certificate,
+            "known": None if known is None else pairs,
+            "certificate_maxfev": certificate_maxfev,
+            "hessp": f.has_products or None,
+        }
         record, generator = Journal.of(journal).open(
-            settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
+            settings | {name: value for name, value in since.items() if value is not None},
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},
             x,
             None if rng is None else generator,

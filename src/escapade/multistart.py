@@ -261,7 +261,8 @@ def multistart(
         A start for each run. The same vector n times gives n runs that differ in their randomness. Or, instead,
     n, within, sampler : int, box, "sobol", "lhs" or "uniform"
         n starts within a box (a pair for every variable, or `scipy.optimize.Bounds`): of a scrambled Sobol sequence, of
-        a Latin hypercube, or independent ones. Runs may leave the box.
+        a Latin hypercube, or independent ones. Runs may leave the box, but not `bounds`, which are the box where
+        `within` is left out.
     certify : int or "all", optional
         The number of distinct minima to certify, the best first: runs wait before their certificates until all have
         come so far, and a run that comes into the basin of another ends there. "all": every run by itself. None: "all"
@@ -301,7 +302,7 @@ def multistart(
     generator = as_generator(rng)
     if starts is None and rng is None and journal is not None:
         raise InvalidSetting("a journal goes on from the same starts: pass rng=, from which they are drawn, or starts=")
-    points, structure = _points(starts, n, within, sampler, generator)
+    points, structure = _points(starts, n, within, sampler, generator, options.get("bounds"))
     most = _certified(certify, starts is None, options)
     args = args if isinstance(args, tuple) else (args,)
     if structure is not None:
@@ -371,15 +372,17 @@ def _groups(runs: Sequence[Result], joined: dict[int, int], spread: float) -> tu
 
 
 def _points(
-    starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator
+    starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator, bounds: Any
 ) -> tuple[Sequence[Array], Structure | None]:
     """The starts, those given or those drawn, and their structure if they are no vectors."""
     if starts is not None:
         if n is not None or within is not None:
             raise InvalidSetting("starts= and n=, within= exclude one another: pass the points, or how to draw them")
         return given(starts)
-    if n is None or within is None:
+    if n is None or (within is None and bounds is None):
         raise InvalidSetting("multistart needs starts: pass starts=points, or n=64, within=[(low, high), ...]")
+    if within is None:
+        return list(sampled(n, bounds, sampler, rng, "bounds")), None
     return list(sampled(n, within, sampler, rng)), None
 
 

@@ -341,3 +341,79 @@ def test_noise_that_hides_a_coupling_leaves_it_undecided():
         gtol=0.5, curvtol=0.5, rng=0,
     )
     assert not c.holds
+
+
+# Prices, and units in the user's variables
+
+
+def test_a_weakly_active_vertex_costs_no_more_than_its_cap():
+    """All second differences of 500 variables would cost 250,000 values, more than 400 (d + 1)."""
+
+    def fun(x):
+        return float(x @ x + 0.01 * np.sum(x) ** 2)
+
+    d = 500
+    box = {"bounds": [(0, None)] * d, "gtol": 1e-4, "rng": 0}
+    c = certify(fun, np.zeros(d), **box)
+    assert c.verdict == "undecided"
+    assert c.nfev <= 400 * (d + 1)
+    assert f"certificate_maxfev={c.price}" in c.remedy
+    small = {"bounds": [(0, None)] * 6, "gtol": 1e-4, "rng": 0}
+    cut = certify(fun, np.zeros(6), **small, certificate_maxfev=30)
+    assert cut.verdict == "undecided"
+    more = certify(fun, np.zeros(6), **small, certificate_maxfev=cut.price)
+    assert more.verdict == "minimum"
+    assert more.nfev <= cut.price
+
+
+def far(x):
+    return float((x[0] - 1) ** 2 + (x[1] / 2e3 - 1) ** 2 + (x[2] - 0.5) ** 2)
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        {"bounds": [(None, None), (None, None), (0.5, 0.5)]},
+        {"bounds": [(None, None), (0, 1e3), (0.5, 0.5)]},
+        {"constraints": LinearConstraint([[1, 0, 1]], 1.5, 1.5)},
+        {"bounds": [(None, None), (0, 1e3), (None, None)], "constraints": LinearConstraint([[1, 0, 1]], 1.5, 1.5)},
+    ],
+)
+def test_lengths_are_those_of_all_variables(geometry):
+    """So that they can be given again as x_scale, with the same claim."""
+    result = minimize(far, [0.9, 900.0, 0.6], rng=0, **geometry)
+    c = result.certificate
+    assert c.verdict == "minimum"
+    assert c.units.lengths.shape == (3,)
+    again = certify(
+        far, result.x, rng=0, **geometry, x_scale=c.units.lengths, gtol=c.gtol, curvtol=c.curvtol
+    )
+    assert again.verdict == "minimum"
+    assert again.curvature.lower <= c.curvature.upper * 1.01
+    assert again.curvature.upper >= c.curvature.lower * 0.99
+
+
+def test_joint_variables_have_one_length():
+    """Of two that stand in an equality only combinations move, and norms in x / lengths are those of the certificate
+    only if their lengths are the same."""
+    plane = LinearConstraint([[1, 1, 0]], 2, 2)
+    c = certify(lambda x: float(x[0] ** 2 + x[1] ** 2 + 1e-6 * x[2] ** 2), [1.0, 1.0, 0.0], constraints=plane, rng=0)
+    assert c.units.lengths[0] == c.units.lengths[1]
+
+
+def test_starts_are_drawn_within_the_bounds():
+    box = [(-3, 3), (0, 1)]
+
+    def fun(x):
+        assert -3 <= x[0] <= 3
+        assert 0 <= x[1] <= 1
+        return float(np.cos(3 * x[0]) + 0.1 * x[0] ** 2 + (x[1] - 2) ** 2)
+
+    found = multistart(fun, n=8, bounds=box, rng=0)
+    assert len(found.runs) == 8
+    assert found.success
+    assert found.x[1] == 1.0
+    with pytest.raises(InvalidSetting, match=r"bounds= must be a box with finite ends.*pass starts=, or .*within="):
+        multistart(fun, n=8, bounds=[(-3, 3), (0, None)], rng=0)
+    assert len(multistart(rosen, n=2, within=box, bounds=[(-3, 3), (0, None)], rng=0, maxfev=30).runs) == 2
+    assert len(multistart(fun, [[0.0, 0.0]], bounds=box, rng=0, maxfev=30).runs) == 1

@@ -213,6 +213,13 @@ class Oracle:
         """Take values from a journal as long as it has them, and record those that come after."""
         self._engine.journal = journal
 
+    @property
+    def first_budget(self) -> float:
+        """The budget that a run began with, which a journal remembers where it was raised since (infinity without)."""
+        engine = self._engine
+        began = engine.maxfev if engine.journal is None else engine.journal.begun["limits"]["maxfev"]
+        return math.inf if began is None else float(began)
+
     def forget_derivatives(self) -> None:
         """Go on without the user's gradients and products."""
         self._engine.gradients = self._engine.products = None

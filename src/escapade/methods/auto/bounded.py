@@ -19,7 +19,7 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2, to_numpy
 from ...certificate import Certificate, Certifier
-from ...curvature import Evidence
+from ...curvature import Evidence, price
 from ...derivatives.settings import NOISE
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
@@ -175,7 +175,10 @@ class BoxRun:
         p = self._snapped(state.p)
         moved = None if p is state.p else Move.DESCENT
         self.attempts += 1
-        certifier = replace(self.certifier, failure=budget.of_certificate(self.certifier.failure, self.attempts))
+        failure, most = budget.of_certificate(self.certifier.failure, self.attempts), self.certifier.maxfev
+        if most is None:
+            most = price.cap_of_run(len(self.differences.movable), self.differences.f.ledger.queries)
+        certifier = replace(self.certifier, failure=failure, maxfev=most)
         certificate = certifier(self.differences.f, self.differences.array(p.y), self.rng)
         if not math.isfinite(certificate.fun):  # the budget ended before the value
             certificate = replace(certificate, fun=p.f)

@@ -182,13 +182,14 @@ class Record:
     def _refused(
         self, entry: Entry, purpose: str, digest: bytes, rows: int, batch: tuple[NDArray[np.int64], ...]
     ) -> bool:
-        """Refuse to replay values for other points than these; True if what is left was only a last certificate."""
+        """Refuse to replay values for other points than these; True if what is left was only a last certificate, and
+        last looks at a sampled function."""
         weight = batch[0].shape[-1] if batch else 1
         asked, held = (purpose, rows, weight), (entry.purpose, len(entry.values), entry.weight)
         if (asked, digest) == (held, entry.digest):
             return False
         left = {self.file.entry(number).purpose.split()[0] for number in range(self.replayed, self.held)}
-        if left == {"certificate"} and self.begun["limits"] != self.header["limits"]:
+        if left <= {"certificate", "watch"} and self.begun["limits"] != self.header["limits"]:
             return True
         what = "other points (or samples)"
         if asked != held:
