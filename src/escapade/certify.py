@@ -134,6 +134,29 @@ def certify(
     Returns
     -------
     Certificate
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    WrongGradient
+        `jac` contradicts values.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    MissingCapability
+        The method needs what the function lacks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> def fun(x):
+    ...     return 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
+    >>> saddle = escapade.certify(fun, np.zeros(2), rng=0)
+    >>> saddle.verdict, saddle.holds, np.abs(saddle.direction).round()
+    ('saddle', False, array([0., 1.]))
+    >>> escapade.certify(fun, np.array([0.0, np.sqrt(2)]), rng=0).verdict
+    'minimum'
     """
     jac = jac_of(jac, grad, args)
     point = as_point(x, "x")

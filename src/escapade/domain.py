@@ -460,6 +460,13 @@ def rigid_motions(atoms: int, dimension: int = 3) -> Directions:
     -------
     callable
         The directions at x, as rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> escapade.rigid_motions(4)(np.arange(12.0)).shape  # three translations, three rotations
+    (6, 12)
     """
     if isinstance(atoms, bool) or not isinstance(atoms, int) or atoms < 1:
         raise InvalidSetting(f"atoms={atoms!r} must be a positive number of atoms")

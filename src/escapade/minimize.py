@@ -183,6 +183,31 @@ def minimize(
     -------
     Result
         A SciPy `OptimizeResult`; `success` is True only if its `certificate` holds.
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    WrongGradient
+        `jac` contradicts values.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    MissingCapability
+        The method needs what the function lacks.
+    JournalError
+        A journal cannot be used, or is of another run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> def fun(x):
+    ...     return 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
+    >>> result = escapade.minimize(fun, np.zeros(2), rng=0)  # from a saddle
+    >>> result.success, round(result.fun, 6)
+    (True, -1.0)
+    >>> print(result.message)
+    A minimum was certified.
     """
     jac = jac_of(jac, grad, args)
     given = as_point(x0)

@@ -70,6 +70,14 @@ class Oracle:
     loss : Loss, optional
         The function returns a vector of residuals for each point. Its values are what these cost by the loss, one query
         each; `residuals` is the view of the same oracle that gives the vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> f = escapade.Oracle.of(lambda x: x @ x, maxfev=3)
+    >>> float(f.value(np.array([1.0, 2.0]))), f.ledger.queries
+    (5.0, 1)
     """
 
     _engine: Engine
