@@ -54,7 +54,9 @@ class Minimum:
     """One of the distinct points at which runs ended."""
 
     x: Array
+    """The point."""
     fun: float
+    """The value there."""
     certificate: Certificate | None
     """What was shown of it; None where it was not among the best, and nothing was shown."""
     runs: tuple[int, ...]
@@ -80,11 +82,18 @@ class Multistart:
 
     Attributes
     ----------
-    runs : the result of each start, in the order of the starts
-    minima : the distinct points at which runs ended, the best first; see `Minimum`
-    rounds : evaluations that the runs shared; alone, one after another, they would have made `rounds_alone`
-    ncalls : calls of the user's function that were made
-    interrupted : whether Ctrl-C ended the runs early
+    runs : tuple of Result
+        The result of each start, in the order of the starts.
+    minima : list of Minimum
+        The distinct points at which runs ended, the lowest first.
+    x, fun, success : array, float, bool
+        Those of the best certified run, or of the best of all if none is certified.
+    rounds : int
+        Evaluations that the runs shared; alone, one after another, they would have made `rounds_alone`.
+    ncalls : int
+        Calls of the user's function that were made.
+    interrupted : bool
+        Whether Ctrl-C ended the runs early.
     """
 
     runs: tuple[Result, ...]
@@ -273,6 +282,22 @@ def multistart(
     Notes
     -----
     Queries: those of the runs
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range.
+    EvaluationFailed, NonFiniteValue
+        The function failed where policies say "raise".
+
+    Examples
+    --------
+    >>> import escapade
+    >>> def wells(x):
+    ...     return (x[0] ** 2 - 1) ** 2 + 0.1 * x[0]
+    >>> found = escapade.multistart(wells, n=8, within=[(-2, 2)], rng=0)
+    >>> [(round(float(one.x[0]), 2), one.verdict) for one in found.minima]
+    [(-1.01, 'minimum'), (0.99, 'minimum')]
     """
     generator = as_generator(rng)
     if starts is None and rng is None and journal is not None:

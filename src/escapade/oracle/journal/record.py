@@ -41,6 +41,17 @@ class Journal:
     tag : str, optional
         Anything that names the version of the function (a commit, a date). A journal with another tag is refused: a
         changed function is not the same, and nobody else can tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import escapade
+    >>> from pathlib import Path
+    >>> kept = escapade.Journal(Path(tempfile.mkdtemp()) / "run.db", tag="v1")
+    >>> first = escapade.minimize(lambda x: x @ x, [1.0, 2.0], journal=kept, rng=0)
+    >>> again = escapade.minimize(lambda x: 1 / 0, [1.0, 2.0], journal=kept, rng=0)  # nothing is asked again
+    >>> again.nfev == first.nfev
+    True
     """
 
     path: str | os.PathLike[str]
