@@ -43,6 +43,7 @@ def certify(
     jac: options.Jac = None,
     hess_sparsity: options.HessSparsity = None,
     samples: options.Samples = None,
+    evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
     x_scale: options.XScale = None,
     lower: options.Lower = None,
@@ -91,7 +92,7 @@ def certify(
                 samples=read_samples(samples),
                 maxfev=maxfev,
                 rng=seed,
-                **evaluation(workers, timeout, on_error, retries),
+                **evaluation(workers, timeout, on_error, retries) | {"evidence": evidence},
             )
     show(certificate.to_json(indent=2) if json else str(certificate))
     keep(certificate, "certificate", output)

@@ -53,6 +53,7 @@ def minimize(
     jac: options.Jac = None,
     hess_sparsity: options.HessSparsity = None,
     samples: options.Samples = None,
+    evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
     x_scale: options.XScale = None,
     lower: options.Lower = None,
@@ -119,7 +120,7 @@ def minimize(
                 samples=drawn,
                 rng=seed,
                 callback=follow,
-                **evaluation(workers, timeout, on_error, retries, kept) | {"prefer": prefer},
+                **evaluation(workers, timeout, on_error, retries, kept) | {"prefer": prefer, "evidence": evidence},
             )
             result, failed = attempted(run)
             if plot is not None and failed is None:
