@@ -17,6 +17,7 @@ from .certificate.geometric import in_geometry, with_books
 from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
 from .derivatives.gradient_check import check_gradient
+from .derivatives.measure import Books
 from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
@@ -25,7 +26,7 @@ from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
 from .validation import (
-    CONSTRAINED,
+    EQUALITIES,
     check_certificate_maxfev,
     check_evidence,
     check_geometry,
@@ -209,9 +210,9 @@ def certify(
             certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **told)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)
-        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+        if f.differentiable and (geometry.equalities is not None or not task.uses_gradients(f)):
             given = finder if isinstance(finder, str) else finder.name
-            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
+            warn_unused(f"finder={given!r}" if geometry.equalities is None else EQUALITIES)
             f.forget_derivatives()
         if f.differentiable and samples is None:
             scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
@@ -222,7 +223,7 @@ def certify(
         if not geometry.plain:
             relative = gtol is None and curvtol is None
             certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
-            certificate = with_books(certificate, f, {}, 0)
+            certificate = with_books(certificate, f, Books())
         elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:

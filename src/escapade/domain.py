@@ -189,6 +189,10 @@ class Frame(Protocol):
         """The gradient in x from that in z, NaN where nothing moves; None where all that is known is a part of it."""
         ...
 
+    def pulled(self, rows: Matrix) -> Matrix:
+        """Gradients in x, the rows of a matrix, as those in z."""
+        ...
+
     def lengths(self, own: Vector) -> Vector:
         """Lengths of the variables of x from those of z; one where nothing moves."""
         ...
@@ -225,6 +229,9 @@ class Selection:
         whole = np.full(self.origin.shape[0], np.nan)
         whole[self.which] = g
         return whole
+
+    def pulled(self, rows: Matrix) -> Matrix:
+        return rows[:, self.which]
 
     def lengths(self, own: Vector) -> Vector:
         whole = np.ones(self.origin.shape[0])
@@ -289,6 +296,9 @@ class Plane:
 
     def slopes(self, g: Vector) -> Vector | None:
         return None
+
+    def pulled(self, rows: Matrix) -> Matrix:
+        return np.asarray(rows @ self.basis)
 
     @cached_property
     def joint(self) -> Flags:

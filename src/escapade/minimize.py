@@ -27,6 +27,7 @@ from .tolerances import as_scale
 from .trace import HISTORY
 from .validation import (
     CONSTRAINED,
+    EQUALITIES,
     check_certificate_maxfev,
     check_evidence,
     check_geometry,
@@ -244,9 +245,10 @@ def minimize(
     )
     whole = method == "auto" and few_samples(samples, x.shape[0])
     batches = method == "auto" and samples is not None and not whole
-    if f.differentiable and (batches or not (geometry.plain and uses_gradients(method))):
+    if f.differentiable and (batches or geometry.equalities is not None or not uses_gradients(method)):
         name = method if isinstance(method, str) else method.name
-        warn_unused(f"method={name!r}{' on samples' if batches else ''}" if geometry.plain else CONSTRAINED)
+        plain = f"method={name!r}{' on samples' if batches else ''}"
+        warn_unused(plain if geometry.equalities is None else EQUALITIES)
         f.forget_derivatives()
     if known is not None:
         pairs = known_pairs(known, x, samples)

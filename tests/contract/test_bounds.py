@@ -4,10 +4,10 @@ import contextlib
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, rosen
+from scipy.optimize import Bounds, LinearConstraint, rosen, rosen_der
 
 from escapade import Certificate, ask_tell, certify, minimize, multistart, problems, rigid_motions
-from escapade.errors import InvalidSetting, NonFiniteValue
+from escapade.errors import InvalidSetting, NonFiniteValue, WrongGradient
 from escapade.methods import PRESETS
 from escapade.stopping import Stop
 
@@ -250,10 +250,56 @@ def test_random_boxes_noise_and_missing_values(seed):
             call(inside(fun, lower, upper), x0, bounds=Bounds(lower, upper), rng=seed, maxfev=300)
 
 
-def test_gradients_are_not_used_in_a_box_and_that_is_said():
+@pytest.mark.parametrize("tolerances", [{}, {"gtol": 1e-4}, {"x_scale": 2.0}])
+@pytest.mark.parametrize(
+    "bounds", [[(-2, 0.5), (-2, 2)], [(-2, 2)] * 2, [(0, 2), (1.5, 1.5)], [(2, 3)] * 2, [(-1e-6, 1e-6), (0.5, None)]]
+)
+def test_gradients_are_used_in_a_box_and_never_asked_outside(bounds, tolerances):
+    lower = np.array([-INF if low is None else low for low, _ in bounds])
+    upper = np.array([INF if high is None else high for _, high in bounds])
+    told = {"bounds": bounds, "rng": 0, **tolerances}
+    plain = minimize(rosen, [-1.2, 1.0], **told)
+    result = minimize(inside(rosen, lower, upper), [-1.2, 1.0], jac=inside(rosen_der, lower, upper), **told)
+    assert plain.success
+    assert result.success
+    assert result.fun == pytest.approx(plain.fun, rel=1e-6, abs=1e-9)
+    assert result.certificate.active.strong == plain.certificate.active.strong
+    assert result.njev > 0
+    assert result.nfev < plain.nfev
+    seen = certify(inside(rosen, lower, upper), result.x, jac=inside(rosen_der, lower, upper), **told)
+    assert seen.holds
+
+
+def test_many_variables_in_a_box_cost_a_gradient_a_step():
+    d = 40
+    bounds = [(-2, 0.5)] * 10 + [(None, None)] * (d - 10)
+    result = minimize(rosen, np.linspace(-1, 1, d), jac=rosen_der, bounds=bounds, rng=0)
+    assert result.success
+    assert result.nfev + 4 * result.njev < 60 * d
+    assert result.certificate.njev > 0
+
+
+@pytest.mark.parametrize("bounds", [[(0, 1)] * 2, [(0, 0.5), (0, 0)], [(0, 1e-3), (-1, 1)], [(None, 0)] * 2])
+def test_a_wrong_gradient_is_refused_at_a_bound(bounds):
     for call in (minimize, certify):
-        with pytest.warns(RuntimeWarning, match="does not use jac"):
-            call(lambda x: float(x @ x), [0.0, 0.0], jac=lambda x: 2 * x, bounds=[(0, 1)] * 2, rng=0)
+        with pytest.raises(WrongGradient, match=r"coordinate 0 .* Correct jac\[0\]"):
+            call(rosen, [0.0, 0.0], jac=lambda x: rosen_der(x) * [1.1, 1], bounds=bounds, rng=0)
+
+
+def test_gradients_in_a_box_with_a_journal_are_the_same(tmp_path):
+    told = {"bounds": [(-2, 0.5), (-2, 2)], "jac": rosen_der, "rng": 0}
+    alone = minimize(rosen, [-1.2, 1.0], **told)
+    kept = minimize(rosen, [-1.2, 1.0], **told, journal=tmp_path / "a.db")
+    again = minimize(rosen, [-1.2, 1.0], **told, journal=tmp_path / "a.db")
+    assert alone.x.tobytes() == kept.x.tobytes() == again.x.tobytes()
+    assert alone.njev == kept.njev == again.njev
+
+
+def test_gradients_are_not_used_under_equalities_and_that_is_said():
+    plane = LinearConstraint([[1, 1]], 0, 0)
+    for call in (minimize, certify):
+        with pytest.warns(RuntimeWarning, match="equalities .* does not use jac"):
+            call(lambda x: float(x @ x), [0.0, 0.0], jac=lambda x: 2 * x, constraints=plane, rng=0)
 
 
 # Equalities
@@ -297,6 +343,21 @@ def test_a_cluster_at_its_minimum_is_one():
     assert c.invariant == 6
     assert c.nfev <= 3 * 39 * 40 / 2
     assert certify(cluster, x, gtol=1e-4, rng=0).verdict == "second-order"
+
+
+def test_with_gradients_that_takes_a_tenth_of_the_values():
+    cluster, x = icosahedron()
+    told = {"invariances": rigid_motions(13), "jac": cluster.gradient, "rng": 0}
+    for tolerances in ({}, {"gtol": 1e-4}):
+        c = certify(cluster, x, **told, **tolerances)
+        assert c.verdict == "minimum"
+        assert c.invariant == 6
+        assert c.nfev <= 200
+        assert c.njev <= 100
+    start = x + 0.1 * np.random.default_rng(0).standard_normal(39)
+    result = minimize(cluster, start, **told)
+    assert result.certificate.verdict == "minimum"
+    assert result.nfev + 4 * result.njev < 1500
 
 
 WRONG = {

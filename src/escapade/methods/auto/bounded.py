@@ -24,7 +24,7 @@ from ...derivatives.settings import NOISE
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .box import BoxDifferences, BoxPoint
+from .box import BoxDifferences, BoxPoint, ExactBoxDifferences
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
 from .line_search import search
@@ -206,6 +206,9 @@ class BoxRun:
         noise = certificate.trusted.get("noise")
         if noise is not None and noise.source in ("given", "estimated"):
             differences.noise = max(differences.noise, noise.value)
+        own = certificate.trusted.get("jac")
+        if own is not None and isinstance(differences, ExactBoxDifferences):
+            differences.level = max(differences.level, own.value)
         if differences.gradient_error(p) > DESCENT.small * differences.gtol:
             self.descent.noise = NoiseState.DOMINATES_FORWARD
         self.descent.region.at_least(TRUST_REGION.after_failure)
@@ -237,14 +240,8 @@ class BoxRun:
 
     def _modelled(self, p: BoxPoint) -> BoxPoint:
         """p with its gradient, and a new model."""
-        differences = self.differences
-        if differences.few:
-            q, B = differences.dense(p)
-        else:
-            q, diagonal = differences.central(p)
-            B = np.diag(diagonal)
+        q, B = self.differences.modelled(p)
         self.descent.model = Model(DenseMatrix(B))
-        assert isinstance(q, BoxPoint)
         return q
 
     def _snapped(self, p: BoxPoint) -> BoxPoint:
