@@ -15,8 +15,9 @@ from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
 from .certificate.residuals import ResidualCertifier
-from .curvature import Finder
+from .curvature import Finder, Sparse
 from .derivatives.gradient_check import check_gradient
+from .derivatives.measure import Books
 from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
@@ -25,11 +26,12 @@ from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
 from .validation import (
-    CONSTRAINED,
+    EQUALITIES,
     check_certificate_maxfev,
     check_evidence,
     check_geometry,
     check_resolution,
+    check_sparsity,
     check_tolerances,
     known_pairs,
     warn_unused,
@@ -73,6 +75,7 @@ def certify(
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
+    hess_sparsity: Any = None,
 ) -> Certificate:
     """Check a point that any solver returned, from function values, and gradients where they are given.
 
@@ -125,6 +128,9 @@ def certify(
         Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
+    hess_sparsity : matrix, optional
+        d x d, dense or sparse, nonzero where f depends on two variables together: the certificate takes those second
+        differences alone, and random ones that tell whether any is lacking. See docs/many_variables.md.
     grad : callable, optional
         Deprecated: the old name of `jac`.
     rng : int, Generator or None
@@ -133,6 +139,29 @@ def certify(
     Returns
     -------
     Certificate
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    WrongGradient
+        `jac` contradicts values.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    MissingCapability
+        The method needs what the function lacks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> def fun(x):
+    ...     return 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
+    >>> saddle = escapade.certify(fun, np.zeros(2), rng=0)
+    >>> saddle.verdict, saddle.holds, np.abs(saddle.direction).round()
+    ('saddle', False, array([0., 1.]))
+    >>> escapade.certify(fun, np.array([0.0, np.sqrt(2)]), rng=0).verdict
+    'minimum'
     """
     jac = jac_of(jac, grad, args)
     point = as_point(x, "x")
@@ -145,6 +174,9 @@ def certify(
     check_certificate_maxfev(certificate_maxfev)
     if rho is not None:
         require_positive("rho", rho)
+    sparsity = check_sparsity(
+        hess_sparsity, point.shape[0], geometry=geometry, samples=samples, finder=finder, residuals=residuals
+    )
     rho_of = Loss(loss, f_scale) if residuals else None
     if residuals and (jac is not None or known is not None or samples is not None):
         raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
@@ -173,7 +205,7 @@ def certify(
         x_scale=x_scale,
         rho=rho,
         resolution=resolution,
-        finder=finder,
+        finder=finder if sparsity is None else Sparse.of(sparsity, asked.curvtol, failure),
         evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
     )
@@ -186,9 +218,9 @@ def certify(
             certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **told)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)
-        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+        if f.differentiable and (geometry.equalities is not None or not task.uses_gradients(f)):
             given = finder if isinstance(finder, str) else finder.name
-            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
+            warn_unused(f"finder={given!r}" if geometry.equalities is None else EQUALITIES)
             f.forget_derivatives()
         if f.differentiable and samples is None:
             scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
@@ -199,7 +231,7 @@ def certify(
         if not geometry.plain:
             relative = gtol is None and curvtol is None
             certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
-            certificate = with_books(certificate, f, {}, 0)
+            certificate = with_books(certificate, f, Books())
         elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:

@@ -2,7 +2,8 @@
 
     EscapadeError
     ├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
-    │   └── WrongGradient                    jac is not the gradient of the function
+    │   ├── WrongGradient                    jac is not the gradient of the function
+    │   └── WrongSparsity                    hess_sparsity lacks entries of the Hessian
     ├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
     ├── MissingCapability                    the function cannot do what the method needs
     ├── JournalError                         a journal cannot be used, or is of another run
@@ -17,6 +18,13 @@
             └── MissingValue                 points failed for good, and are missing from a stencil
 
 Every `OracleError` carries the best point so far, `best_x` and `best_fun` (None before the first value).
+
+>>> import escapade
+>>> try:
+...     escapade.minimize(lambda x: x @ x, [1.0, 2.0], gtol=-1.0)
+... except escapade.errors.InvalidSetting as error:
+...     print(error)
+gtol=-1.0 must be positive and finite
 """
 
 from __future__ import annotations
@@ -40,6 +48,10 @@ class WrongGradient(InvalidSetting):
     def __init__(self, message: str, coordinate: int, claimed: float, seen: float) -> None:
         super().__init__(message)
         self.coordinate, self.claimed, self.seen = coordinate, claimed, seen
+
+
+class WrongSparsity(InvalidSetting):
+    """`hess_sparsity` lacks entries: f curves otherwise along random directions than those that it has say."""
 
 
 class BelowPrecision(EscapadeError, ValueError):
