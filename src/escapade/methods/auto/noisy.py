@@ -398,6 +398,11 @@ class Search:
         """Whether the noise that was heard is gone."""
         return self.report.mesh is None and self.law.gone
 
+    @property
+    def smooth(self) -> bool:
+        """Whether f is smooth below the length at which it is rough, so that differences may lead on from there."""
+        return self.rough and self.report.kind is ValueKind.NOISE
+
     def _idle(self, model: Regression) -> bool:
         """Whether the models gained nothing over the last values, beside the noise."""
         count, value = self.values.count, float(model.smoothed[0])
