@@ -32,8 +32,8 @@ def loss(rates, tolerance):
 
 
 # %%
-# A coarse solver makes the loss jump where it takes another number of steps. Along a line through the truth this is what an optimiser
-# sees:
+# A coarse solver makes the loss jump where it takes another number of steps. Along a line from the truth this is what
+# an optimiser sees:
 
 lengths = np.linspace(0, 0.03, 101)
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", sharey=True)
