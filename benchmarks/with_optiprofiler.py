@@ -288,9 +288,10 @@ def stored() -> dict[str, Any]:
 
 def table(what: str) -> None:
     """One line a solver: what it solved, how often it said success, and how often that was false."""
-    found = stored()[what]
-    print(f"\n{what}: {found['problems']} problems")
+    found, (kind, feature) = stored()[what], what.split()
+    print(f"\n{feature}, {KINDS[kind]}: {found['problems']} problems\n")
     print("| solver | " + " | ".join(f"solved to 1e-{k}" for k in ORDERS) + " | says success | of these false |")
+    print("|---" * (len(ORDERS) + 3) + "|")
     for name in found["profiles"]["1"]:
         runs = [r for r in found["runs"] if r["solver"] == name]
         said = [r for r in runs if r["said"]]
