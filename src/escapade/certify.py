@@ -17,6 +17,7 @@ from .certificate.geometric import in_geometry, with_books
 from .certificate.residuals import ResidualCertifier
 from .curvature import Finder
 from .derivatives.gradient_check import check_gradient
+from .derivatives.measure import Books
 from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, InvalidSetting, UnboundedBelow
@@ -176,6 +177,7 @@ def certify(
         finder=finder,
         evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
+        began=Books(),
     )
     relative = gtol is None and curvtol is None
     with closing(f):

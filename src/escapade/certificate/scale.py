@@ -20,7 +20,7 @@ from .settings import RULES
 KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
 ROUGH = (
     "f is rough below a length of {length:.2g}, by {amplitude:.2g}: what was asked for holds there, and not above "
-    "({verdict}, measured on longer steps)"
+    "({verdict} on longer steps)"
 )
 
 

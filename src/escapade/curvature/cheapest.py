@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,8 +57,9 @@ class Cheapest(Finder):
             return free, ()
         own = {"delta": self.delta, "failure": self.failure, "depth": self.depth}
         dense, allowance, modelled = Dense(**own), self.allowance(local), self.preconditioner is not None
-        affordable = allowance.affords(price.second_differences(local.d))
         few = local.d <= (PRICE.fewest if modelled else PRICE.small)
+        pairs = price.second_differences(local.d, 1 if few else 2)
+        affordable = allowance.affords(pairs)
         if affordable and (few or not (modelled or self._can_decide(local))):
             return dense.search(local, rng, shift, allowance), ()
         lanczos = Lanczos(
@@ -92,11 +92,7 @@ class Cheapest(Finder):
         """An undecided finding at a price, which is that of all second differences if these cost less."""
         if finding.price == 0:
             return finding
-        all_of_them = math.ceil(PRICE.room * price.deciding(d) + allowance.spent)
-        if finding.price <= all_of_them:
-            return finding
-        reason = finding.reason.replace(str(finding.price), str(all_of_them))
-        return replace(finding, price=all_of_them, reason=reason)
+        return replace(finding, price=min(finding.price, allowance.total(price.second_differences(d))))
 
     def _can_decide(self, local: LocalModel) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""

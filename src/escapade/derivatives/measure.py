@@ -20,7 +20,7 @@ from . import steps as steps_
 from .consistency import AlongCheck, OddParts
 from .estimates import CurvatureAlong, DenseHessian, GradientRule
 from .noise import Noise, NoiseEvidence, check_noise, given
-from .settings import CONSISTENCY, STEPS
+from .settings import CONSISTENCY, GRADIENT, STEPS
 from .stencil import CoordinateStencil
 
 
@@ -130,13 +130,17 @@ class LocalModel:
 
     # What can be asked further
 
-    def sharpened(self) -> LocalModel:
-        """The same with the gradient on steps that balance noise and truncation, whatever the tolerance.
+    def sharpened(self, most: float = math.inf) -> LocalModel:
+        """The same with the gradient on steps that balance noise and truncation, whatever the tolerance, as far as so
+        many queries allow.
 
         Queries: those of `estimates.gradient`
         """
-        rule = replace(self.rule, gtol=norm2(self.gradient.value))
-        g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
+        rule, each = replace(self.rule, gtol=norm2(self.gradient.value)), len(self.stencil.usual) * self.d
+        times = int(min(most / each - 1, GRADIENT.refinements))  # the last may be contradicted
+        if times < 1:
+            return self
+        g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd, times)
         return replace(self, rule=rule, gradient=g)
 
     def curvature_along(self, v: Vector, threshold: float = -math.inf) -> CurvatureAlong:
