@@ -4,7 +4,8 @@ python benchmarks/bounds.py [NAMES...]    S2MPJ's problems with bounds of at mos
                                           and Py-BOBYQA: the share solved to tau = 1e-5 within 25, 50 and 100 simplex
                                           gradients
 python benchmarks/bounds.py truth [N]     N = 2000 points of synthetic boxes whose derivatives are known: verdicts that
-                                          are false, and those that are undecided without need
+                                          are false, and those that are undecided without need; `truth N jac`: with
+                                          gradients
 python benchmarks/bounds.py outside [N]   N = 10000 runs in random boxes, with noise and missing values: queries outside
 
 A problem is solved to tau once f - f_L <= tau (f(x0) - f_L), f_L the lowest value any solver found within 100 simplex
@@ -213,16 +214,25 @@ class Synthetic:
         cubic = float(self.cubes @ (self.ways @ s) ** 3)
         return float(self.g @ s + s @ self.H @ s / 2 + cubic + self.quartic * float(s @ s) ** 2)
 
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Exact, and not to be asked for outside either."""
+        if np.any(x < self.lower) or np.any(x > self.upper):
+            raise AssertionError("asked outside")
+        return self.slopes(x - self.x)
+
+    def slopes(self, s: np.ndarray) -> np.ndarray:
+        """The gradient at x* + s."""
+        cubic = 3 * self.ways.T @ (self.cubes * (self.ways @ s) ** 2)
+        return np.asarray(self.g + self.H @ s + cubic + 4 * self.quartic * (s @ s) * s)
 
     def minimiser(self, kept: np.ndarray) -> np.ndarray:
         """The displacement to the minimiser in some variables, by Newton's method."""
         s = np.zeros(len(self.x))
         for _ in range(30):
             inner = self.ways @ s
-            g = self.g + self.H @ s + 3 * self.ways.T @ (self.cubes * inner**2) + 4 * self.quartic * (s @ s) * s
             H = self.H + 6 * (self.ways.T * (self.cubes * inner)) @ self.ways
             H = H + self.quartic * (4 * (s @ s) * np.eye(len(s)) + 8 * np.outer(s, s))
-            s[kept] -= np.linalg.solve(H[np.ix_(kept, kept)], g[kept])
+            s[kept] -= np.linalg.solve(H[np.ix_(kept, kept)], self.slopes(s)[kept])
         return s
 
 
@@ -318,12 +328,13 @@ def clear_case(p: Synthetic) -> bool:
     return clear_slopes and abs(smallest) > 10 * CURVTOL
 
 
-def truth(count: int) -> None:
+def truth(count: int, gradients: bool) -> None:
     verdicts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     wrong, clear, open_, queries = [], 0, [], []
     for seed in range(count):
         p = synthetic(seed)
-        c = escapade.certify(p, p.x, bounds=Bounds(p.lower, p.upper), gtol=GTOL, curvtol=CURVTOL, rng=seed)
+        own: dict[str, Any] = {"jac": p.gradient} if gradients else {}
+        c = escapade.certify(p, p.x, bounds=Bounds(p.lower, p.upper), gtol=GTOL, curvtol=CURVTOL, rng=seed, **own)
         verdicts[p.kind][c.verdict] += 1
         queries.append(c.nfev)
         if why := false_claim(p, c):
@@ -350,6 +361,7 @@ class Watched:
     rng: np.random.Generator
     asked: int = 0
     beyond: int = 0
+    gradients: int = 0
 
     def __post_init__(self) -> None:
         rng = self.rng
@@ -372,6 +384,14 @@ class Watched:
         forms = (s @ s, np.sum(np.cos(s)), s @ s - 3 * s[0] ** 2 + s[0] ** 4, np.sum(s))
         return float(forms[self.form] + self.noise * self.rng.standard_normal())
 
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        self.gradients += 1
+        self.beyond += bool(np.any(x < self.lower) or np.any(x > self.upper))
+        s = np.clip(x - self.centre, -1e6, 1e6)
+        first = np.where(np.arange(self.d) == 0, -6 * s + 4 * s**3, 0.0)
+        slopes = (2 * s, -np.sin(s), 2 * s + first, np.ones(self.d))
+        return np.where(np.abs(x - self.centre) < 1e6, slopes[self.form], 0.0)
+
     def options(self, seed: int) -> dict[str, Any]:
         """Bounds, a small budget, and perhaps tolerances, a scale, the noise."""
         rng = self.rng
@@ -387,7 +407,7 @@ class Watched:
 
 
 def outside(count: int) -> None:
-    asked, beyond, errors = 0, 0, Counter[str]()
+    asked, beyond, gradients, errors = 0, 0, 0, Counter[str]()
     for seed in range(count):
         rng = np.random.default_rng([BOUNDS.start + 1, seed])
         fun = Watched(rng)
@@ -395,12 +415,14 @@ def outside(count: int) -> None:
             run(int(rng.integers(5)), fun, fun.start, fun.options(seed))
         except EscapadeError as error:
             errors[type(error).__name__] += 1
-        asked, beyond = asked + fun.asked, beyond + fun.beyond
-    print(f"{beyond} of {asked} values outside, in {count} runs; raised: {dict(errors)}")
+        asked, beyond, gradients = asked + fun.asked, beyond + fun.beyond, gradients + fun.gradients
+    print(f"{beyond} of {asked} values and {gradients} gradients outside, in {count} runs; raised: {dict(errors)}")
 
 
-def run(door: int, fun: Callable[[np.ndarray], float], x: np.ndarray, options: dict[str, Any]) -> None:
-    """One run through one of the doors that take bounds."""
+def run(door: int, fun: Watched, x: np.ndarray, options: dict[str, Any]) -> None:
+    """One run through one of the doors that take bounds; a third of those that take gradients with them."""
+    if door != 2 and options["rng"] % 3 == 0:
+        options["jac"] = fun.gradient
     if door == 0:
         escapade.certify(fun, x, **options)
     elif door == 1:
@@ -411,8 +433,8 @@ def run(door: int, fun: Callable[[np.ndarray], float], x: np.ndarray, options: d
             lab.tell([fun(row) for row in lab.ask()])
         lab.result()
     elif door == 3:
-        bounds = options.pop("bounds")
-        scipy_minimize(fun, x, method=escapade.scipy_method, bounds=bounds, options=options)
+        own = {name: options.pop(name) for name in ("bounds", "jac") if name in options}
+        scipy_minimize(fun, x, method=escapade.scipy_method, **own, options=options)
     else:
         escapade.minimize(fun, x, **options)
 
@@ -420,7 +442,7 @@ def run(door: int, fun: Callable[[np.ndarray], float], x: np.ndarray, options: d
 def main() -> None:
     arguments = sys.argv[1:]
     if arguments[:1] == ["truth"]:
-        truth(int((arguments[1:] or ["2000"])[0]))
+        truth(int((arguments[1:] or ["2000"])[0]), "jac" in arguments)
     elif arguments[:1] == ["outside"]:
         outside(int((arguments[1:] or ["10000"])[0]))
     else:

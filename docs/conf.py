@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
+
+from docutils.nodes import SkipNode
+from docutils.utils.math import latex2mathml
 
 import escapade
 
@@ -35,16 +40,62 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
 html_title = "Escapade"
 html_context = {"default_mode": "auto"}
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False, "show_toc_level": 2}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "show_toc_level": 1,
+    "header_links_before_dropdown": 6,
+}
+html_sidebars = {"index": [], "start": []}
+html_show_sourcelink = False
+
+FROM_ROOT = {"developers/contributing": "CONTRIBUTING.md", "developers/benchmarks": "benchmarks/README.md"}
+"""Pages of the site that are files beside `docs`."""
+
+LINKS = {
+    "docs/developers/": "",
+    "docs/": "../",
+    "../docs/": "../",
+    "benchmarks/README.md": "benchmarks.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+"""How links of those files begin, and how they begin on the site."""
 
 
-def escape_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Norms and absolute values in docstrings are no substitutions."""
+def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Norms and absolute values in docstrings are no substitutions, and pages they name are links."""
     del app, what, name, obj, options
-    lines[:] = [line.replace("|", "\\|") for line in lines]
+    text = "\n".join(lines) if any(".. math::" in line for line in lines) else "\n".join(lines).replace("|", "\\|")
+    lines[:] = re.sub(r"\bdocs/(\w+)\.md", r":doc:`/\1`", text).split("\n")
+
+
+def read_from_root(app: Any, name: str, source: list[str]) -> None:
+    """The text of a page that is kept beside `docs`."""
+    if name in FROM_ROOT:
+        text = (Path(app.srcdir).parent / FROM_ROOT[name]).read_text(encoding="utf-8")
+        for start, instead in LINKS.items():
+            text = text.replace(f"]({start}", f"]({instead}")
+        source[0] = text
+
+
+def mathml(block: bool) -> Any:
+    """Formulas as MathML, which browsers draw without a network; its parser does not know a few shorthands."""
+
+    def visit(self: Any, node: Any) -> None:
+        tex = re.sub(r"\\t?frac(\d)(\w)", r"\\frac{\1}{\2}", node.astext()).replace(r"\tfrac", r"\frac")
+        tex = re.sub(r"\\\|(.+?)\\\|", r"{\\lVert \1\\rVert}", tex)
+        tex = re.sub(r"\\langle.+?\\rangle", r"{\g<0>}", tex)
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}" if r"\\" in tex else tex
+        self.body.append(latex2mathml.tex2mathml(tex, as_block=block))
+        raise SkipNode
+
+    return visit, None
 
 
 def setup(app: Any) -> None:
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", prepare)
+    app.connect("source-read", read_from_root)
+    app.add_html_math_renderer("mathml", mathml(block=False), mathml(block=True))

@@ -15,6 +15,7 @@ def named(error: BaseException) -> str:
 
 
 def sentence(text: str) -> str:
-    """What an error says as a sentence that can follow another."""
+    """What an error says as a sentence that can follow another; one that begins with f begins so."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".") if text else ""
+    first = text[:1] if text[1:2] in (" ", "(") else text[:1].upper()
+    return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".") if text else ""

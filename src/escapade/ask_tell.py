@@ -49,11 +49,25 @@ class AskTell:
 
     Attributes
     ----------
-    ids : a number for each row of the last `ask`, never used again
-    batch : sample ids over which the values are averages, or None for a function without samples
-    done : whether the run has ended
+    ids : array of int
+        A number for each row of the last `ask`, never used again.
+    batch : array of int or None
+        Sample ids over which the values are averages, for a function with samples.
+    done : bool
+        Whether the run has ended.
 
+    Notes
+    -----
     Queries: those of the method, told instead of evaluated
+
+    Examples
+    --------
+    >>> import escapade
+    >>> run = escapade.ask_tell([1.0, 2.0], rng=0)
+    >>> while not run.done:
+    ...     run.tell([x @ x for x in run.ask()])
+    >>> run.result().message
+    'A minimum was certified.'
     """
 
     def __init__(self, x0: Any, **options: Any) -> None:

@@ -26,7 +26,7 @@ from .oracle import Failures, Oracle, Policy, jac_of
 from .shaped import shaped
 from .tolerances import as_scale, require_positive
 from .validation import (
-    CONSTRAINED,
+    EQUALITIES,
     check_certificate_maxfev,
     check_evidence,
     check_geometry,
@@ -134,6 +134,29 @@ def certify(
     Returns
     -------
     Certificate
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    WrongGradient
+        `jac` contradicts values.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    MissingCapability
+        The method needs what the function lacks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> def fun(x):
+    ...     return 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
+    >>> saddle = escapade.certify(fun, np.zeros(2), rng=0)
+    >>> saddle.verdict, saddle.holds, np.abs(saddle.direction).round()
+    ('saddle', False, array([0., 1.]))
+    >>> escapade.certify(fun, np.array([0.0, np.sqrt(2)]), rng=0).verdict
+    'minimum'
     """
     jac = jac_of(jac, grad, args)
     point = as_point(x, "x")
@@ -188,9 +211,9 @@ def certify(
             certificate, _ = ResidualCertifier(failure=failure, loss=rho_of, **told)(f, point, generator)
             return replace(certificate, seed=seed)
         f.within(geometry.domain)
-        if f.differentiable and not (geometry.plain and task.uses_gradients(f)):
+        if f.differentiable and (geometry.equalities is not None or not task.uses_gradients(f)):
             given = finder if isinstance(finder, str) else finder.name
-            warn_unused(f"finder={given!r}" if geometry.plain else CONSTRAINED)
+            warn_unused(f"finder={given!r}" if geometry.equalities is None else EQUALITIES)
             f.forget_derivatives()
         if f.differentiable and samples is None:
             scale = as_scale(x_scale, point) if x_scale is not None else lengths(to_numpy(point).astype(np.float64))
@@ -201,7 +224,7 @@ def certify(
         if not geometry.plain:
             relative = gtol is None and curvtol is None
             certificate = in_geometry(task, f, point, geometry, generator, relative=relative)
-            certificate = with_books(certificate, f, {}, 0)
+            certificate = with_books(certificate, f, Books())
         elif gtol is None and curvtol is None and samples is None:
             certificate = _in_learnt_units(task, f, point, generator)
         else:

@@ -77,6 +77,15 @@ def check_fun(
     Notes
     -----
     Queries: 120 to 420, of which 65 at most depend on d; 25 more if vectorized; 4 times that, and 16, with samples
+
+    Examples
+    --------
+    >>> import escapade
+    >>> report = escapade.check_fun(lambda x: float(f"{x @ x:.6g}"), [1.0, 2.0], rng=0)
+    >>> report.ok
+    False
+    >>> next(remark.sentence for remark in report.remarks if remark.topic == "noise")
+    'values are given in steps of 1e-05, not 1e-15; return all their digits.'
     """
     x, rng = as_point(x0), as_generator(rng)
     noise_.check_noise(noise)

@@ -189,6 +189,14 @@ class Frame(Protocol):
         """The gradient in x from that in z, NaN where nothing moves; None where all that is known is a part of it."""
         ...
 
+    def pulled(self, rows: Matrix) -> Matrix:
+        """Gradients in x, the rows of a matrix, as those in z."""
+        ...
+
+    def lengths(self, own: Vector) -> Vector:
+        """Lengths of the variables of x from those of z; one where nothing moves."""
+        ...
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -220,6 +228,14 @@ class Selection:
     def slopes(self, g: Vector) -> Vector | None:
         whole = np.full(self.origin.shape[0], np.nan)
         whole[self.which] = g
+        return whole
+
+    def pulled(self, rows: Matrix) -> Matrix:
+        return rows[:, self.which]
+
+    def lengths(self, own: Vector) -> Vector:
+        whole = np.ones(self.origin.shape[0])
+        whole[self.which] = own
         return whole
 
     def direction(self, v: Vector) -> Vector:
@@ -280,6 +296,27 @@ class Plane:
 
     def slopes(self, g: Vector) -> Vector | None:
         return None
+
+    def pulled(self, rows: Matrix) -> Matrix:
+        return np.asarray(rows @ self.basis)
+
+    @cached_property
+    def joint(self) -> Flags:
+        """Which of z move several variables: norms in x / lengths are those in z only if these have one length."""
+        return np.asarray(np.count_nonzero(self.columns, axis=0) > 1)
+
+    def sizes(self, x: Vector) -> Vector:
+        """How large each of z is: those that move several variables are as large as these, wherever the plane is."""
+        z = np.abs(self.columns.T @ (x / self.units))
+        moved = np.any(self.columns[:, self.joint] != 0, axis=1)
+        return np.where(self.joint, np.median(np.abs(x / self.units)[moved]) if np.any(moved) else 0.0, z)
+
+    def lengths(self, own: Vector) -> Vector:
+        whole = np.ones(len(self.columns))
+        moved = np.any(self.columns[:, self.joint] != 0, axis=1)
+        whole[moved] = np.max(own[self.joint], initial=0.0)
+        whole[self._own[~self.joint]] = own[~self.joint]
+        return np.asarray(self.units * whole)
 
 
 def selection(x: Array, which: Flags) -> Selection:
@@ -423,6 +460,13 @@ def rigid_motions(atoms: int, dimension: int = 3) -> Directions:
     -------
     callable
         The directions at x, as rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> escapade.rigid_motions(4)(np.arange(12.0)).shape  # three translations, three rotations
+    (6, 12)
     """
     if isinstance(atoms, bool) or not isinstance(atoms, int) or atoms < 1:
         raise InvalidSetting(f"atoms={atoms!r} must be a positive number of atoms")

@@ -17,6 +17,13 @@
             └── MissingValue                 points failed for good, and are missing from a stencil
 
 Every `OracleError` carries the best point so far, `best_x` and `best_fun` (None before the first value).
+
+>>> import escapade
+>>> try:
+...     escapade.minimize(lambda x: x @ x, [1.0, 2.0], gtol=-1.0)
+... except escapade.errors.InvalidSetting as error:
+...     print(error)
+gtol=-1.0 must be positive and finite
 """
 
 from __future__ import annotations

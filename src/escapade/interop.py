@@ -41,6 +41,14 @@ def scipy_method(
     -------
     Result
         That of `escapade.minimize`.
+
+    Examples
+    --------
+    >>> import scipy.optimize
+    >>> import escapade
+    >>> options = {"rng": 0, "maxfev": 1000}
+    >>> scipy.optimize.minimize(lambda x: x @ x, [1.0, 2.0], method=escapade.scipy_method, options=options).success
+    True
     """
     known = set(inspect.signature(minimize).parameters) - {"fun", "x0", "args", "bounds", "constraints", "callback"}
     unknown = sorted(set(options) - known)

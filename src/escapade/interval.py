@@ -13,7 +13,9 @@ class Interval:
     """A closed interval that holds a number, as far as was shown."""
 
     lower: float
+    """Its lower end, -inf where nothing was shown."""
     upper: float
+    """Its upper end, inf where nothing was shown."""
 
     def __or__(self, other: Interval) -> Interval:
         """The smallest interval that holds both."""

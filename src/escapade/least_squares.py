@@ -47,19 +47,31 @@ class Combination:
 
 
 class Fitted(Result):
-    """What `least_squares` returns: SciPy's fields, and what was proved.
+    """What `least_squares` returns: SciPy's fields, and what was proved; the others are those of `Result`.
 
     Attributes
     ----------
-    x : the parameters
-    cost : half the sum of rho of the squared residuals
-    fun : the residuals at x
-    jac : the Jacobian there, as it was last known; for a robust loss scaled as SciPy does, so that jac.T @ jac stands
-        for the Hessian of the cost
-    grad, optimality : the gradient of the cost, and its largest entry that no bound explains
-    active_mask : -1, 0 or 1 where a parameter is on its lower bound, on none, on its upper one
-    nfev, njev : queries, those for differences included (SciPy's `nfev` leaves them out); Jacobians asked of the user
-    certificate : what was shown about x, or None
+    x : array
+        The parameters.
+    cost : float
+        Half the sum of rho of the squared residuals.
+    fun : array
+        The residuals at x.
+    jac : array
+        The Jacobian there, as it was last known; for a robust loss scaled as SciPy does, so that jac.T @ jac stands
+        for the Hessian of the cost.
+    grad : array
+        The gradient of the cost.
+    optimality : float
+        Its largest entry that no bound explains.
+    active_mask : array of int
+        -1, 0 or 1 where a parameter is on its lower bound, on none, on its upper one.
+    nfev : int
+        Queries, those for differences included (SciPy's `nfev` leaves them out).
+    njev : int
+        Jacobians asked of the user.
+    certificate : Certificate or None
+        What was shown about x.
     """
 
     cost: float
@@ -235,6 +247,26 @@ def least_squares(
     -------
     Fitted
         SciPy's fields, and `certificate`, `covariance()`, `softest()`.
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    JournalError
+        A journal cannot be used, or is of another run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> t = np.linspace(0, 1, 20)
+    >>> def residuals(p):
+    ...     return p[0] * np.exp(-p[1] * t) - 2 * np.exp(-3 * t)
+    >>> fit = escapade.least_squares(residuals, [1.0, 1.0], rng=0)
+    >>> fit.success, fit.x.round(4)
+    (True, array([2., 3.]))
     """
     start = as_point(x0)
     scale = None if x_scale is None or (isinstance(x_scale, str) and x_scale == "jac") else as_scale(x_scale, start)

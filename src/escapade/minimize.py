@@ -27,6 +27,7 @@ from .tolerances import as_scale
 from .trace import HISTORY
 from .validation import (
     CONSTRAINED,
+    EQUALITIES,
     check_certificate_maxfev,
     check_evidence,
     check_geometry,
@@ -182,6 +183,31 @@ def minimize(
     -------
     Result
         A SciPy `OptimizeResult`; `success` is True only if its `certificate` holds.
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range, or does not go with another; the message says which, and what to do.
+    WrongGradient
+        `jac` contradicts values.
+    EvaluationFailed, NonFiniteValue
+        The function raised, or returned NaN or infinity, where policies say "raise".
+    MissingCapability
+        The method needs what the function lacks.
+    JournalError
+        A journal cannot be used, or is of another run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> def fun(x):
+    ...     return 0.5 * x[0] ** 2 - x[1] ** 2 + 0.25 * x[1] ** 4
+    >>> result = escapade.minimize(fun, np.zeros(2), rng=0)  # from a saddle
+    >>> result.success, round(result.fun, 6)
+    (True, -1.0)
+    >>> print(result.message)
+    A minimum was certified.
     """
     jac = jac_of(jac, grad, args)
     given = as_point(x0)
@@ -204,7 +230,7 @@ def minimize(
     certified = certificate == "full"
     if not (certified or geometry.plain):
         raise InvalidSetting(f"certificate='none' is not for {CONSTRAINED}, where certificates lead on: leave it out")
-    unit = None if x_scale is None else like(as_scale(x_scale, x), x)
+    unit = None if scale is None else like(scale, x)
     f = Oracle.of(
         fun,
         args=args,
@@ -219,9 +245,10 @@ def minimize(
     )
     whole = method == "auto" and few_samples(samples, x.shape[0])
     batches = method == "auto" and samples is not None and not whole
-    if f.differentiable and (batches or not (geometry.plain and uses_gradients(method))):
+    if f.differentiable and (batches or geometry.equalities is not None or not uses_gradients(method)):
         name = method if isinstance(method, str) else method.name
-        warn_unused(f"method={name!r}{' on samples' if batches else ''}" if geometry.plain else CONSTRAINED)
+        plain = f"method={name!r}{' on samples' if batches else ''}"
+        warn_unused(plain if geometry.equalities is None else EQUALITIES)
         f.forget_derivatives()
     if known is not None:
         pairs = known_pairs(known, x, samples)
@@ -247,14 +274,18 @@ def minimize(
     if journal is not None:
         settings = {"method": method, "d": x.shape[0], "dtype": str(x.dtype), "gtol": gtol, "curvtol": curvtol}
         settings |= {"failure": failure, "noise": noise, "x_scale": x_scale, "prefer": prefer, "samples": samples}
-        settings |= {} if bounds is None else {"bounds": str(geometry.domain)}
-        settings |= {} if resolution is None else {"resolution": resolution}
-        settings |= {} if evidence == "sampled" else {"evidence": evidence}
-        settings |= {} if certified else {"certificate": certificate}
-        settings |= {} if known is None else {"known": pairs}
-        settings |= {} if certificate_maxfev is None else {"certificate_maxfev": certificate_maxfev}
+        settings |= {"args": args, "grad": f.differentiable}
+        since = {  # journals of older versions do not have these, and are read where they are as they were
+            "bounds": None if bounds is None else str(geometry.domain),
+            "resolution": resolution,
+            "evidence": evidence if evidence != "sampled" else None,
+            "certificate": None if certified else certificate,
+            "known": None if known is None else pairs,
+            "certificate_maxfev": certificate_maxfev,
+            "hessp": f.has_products or None,
+        }
         record, generator = Journal.of(journal).open(
-            settings | {"args": args, "grad": f.differentiable} | ({"hessp": True} if f.has_products else {}),
+            settings | {name: value for name, value in since.items() if value is not None},
             {"maxfev": maxfev, "maxiter": maxiter, "maxtime": maxtime, "stop": stop},
             x,
             None if rng is None else generator,

@@ -54,7 +54,9 @@ class Minimum:
     """One of the distinct points at which runs ended."""
 
     x: Array
+    """The point."""
     fun: float
+    """The value there."""
     certificate: Certificate | None
     """What was shown of it; None where it was not among the best, and nothing was shown."""
     runs: tuple[int, ...]
@@ -80,11 +82,18 @@ class Multistart:
 
     Attributes
     ----------
-    runs : the result of each start, in the order of the starts
-    minima : the distinct points at which runs ended, the best first; see `Minimum`
-    rounds : evaluations that the runs shared; alone, one after another, they would have made `rounds_alone`
-    ncalls : calls of the user's function that were made
-    interrupted : whether Ctrl-C ended the runs early
+    runs : tuple of Result
+        The result of each start, in the order of the starts.
+    minima : list of Minimum
+        The distinct points at which runs ended, the lowest first.
+    x, fun, success : array, float, bool
+        Those of the best certified run, or of the best of all if none is certified.
+    rounds : int
+        Evaluations that the runs shared; alone, one after another, they would have made `rounds_alone`.
+    ncalls : int
+        Calls of the user's function that were made.
+    interrupted : bool
+        Whether Ctrl-C ended the runs early.
     """
 
     runs: tuple[Result, ...]
@@ -252,7 +261,8 @@ def multistart(
         A start for each run. The same vector n times gives n runs that differ in their randomness. Or, instead,
     n, within, sampler : int, box, "sobol", "lhs" or "uniform"
         n starts within a box (a pair for every variable, or `scipy.optimize.Bounds`): of a scrambled Sobol sequence, of
-        a Latin hypercube, or independent ones. Runs may leave the box.
+        a Latin hypercube, or independent ones. Runs may leave the box, but not `bounds`, which are the box where
+        `within` is left out.
     certify : int or "all", optional
         The number of distinct minima to certify, the best first: runs wait before their certificates until all have
         come so far, and a run that comes into the basin of another ends there. "all": every run by itself. None: "all"
@@ -272,11 +282,27 @@ def multistart(
     Notes
     -----
     Queries: those of the runs
+
+    Raises
+    ------
+    InvalidSetting
+        An argument is out of its range.
+    EvaluationFailed, NonFiniteValue
+        The function failed where policies say "raise".
+
+    Examples
+    --------
+    >>> import escapade
+    >>> def wells(x):
+    ...     return (x[0] ** 2 - 1) ** 2 + 0.1 * x[0]
+    >>> found = escapade.multistart(wells, n=8, within=[(-2, 2)], rng=0)
+    >>> [(round(float(one.x[0]), 2), one.verdict) for one in found.minima]
+    [(-1.01, 'minimum'), (0.99, 'minimum')]
     """
     generator = as_generator(rng)
     if starts is None and rng is None and journal is not None:
         raise InvalidSetting("a journal goes on from the same starts: pass rng=, from which they are drawn, or starts=")
-    points, structure = _points(starts, n, within, sampler, generator)
+    points, structure = _points(starts, n, within, sampler, generator, options.get("bounds"))
     most = _certified(certify, starts is None, options)
     args = args if isinstance(args, tuple) else (args,)
     if structure is not None:
@@ -346,15 +372,17 @@ def _groups(runs: Sequence[Result], joined: dict[int, int], spread: float) -> tu
 
 
 def _points(
-    starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator
+    starts: Any, n: Any, within: Any, sampler: str, rng: np.random.Generator, bounds: Any
 ) -> tuple[Sequence[Array], Structure | None]:
     """The starts, those given or those drawn, and their structure if they are no vectors."""
     if starts is not None:
         if n is not None or within is not None:
             raise InvalidSetting("starts= and n=, within= exclude one another: pass the points, or how to draw them")
         return given(starts)
-    if n is None or within is None:
+    if n is None or (within is None and bounds is None):
         raise InvalidSetting("multistart needs starts: pass starts=points, or n=64, within=[(low, high), ...]")
+    if within is None:
+        return list(sampled(n, bounds, sampler, rng, "bounds")), None
     return list(sampled(n, within, sampler, rng)), None
 
 

@@ -16,8 +16,11 @@ class Remark:
     """One finding: its topic, whether it is good, and a sentence, with a remedy if it is not."""
 
     topic: str
+    """What was looked at."""
     good: bool
+    """Whether nothing is to be done."""
     sentence: str
+    """What was found, and a remedy if it is not good."""
 
     def __str__(self) -> str:
         return f"{self.topic:<12}{'ok ' if self.good else 'BAD'} {self.sentence}"
@@ -46,7 +49,9 @@ class FunctionReport:
     mutates: bool
     """The function writes to its input."""
     nfev: int
+    """Queries that the report took."""
     remarks: tuple[Remark, ...]
+    """What is printed."""
 
     @property
     def ok(self) -> bool:

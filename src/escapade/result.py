@@ -45,20 +45,64 @@ class Result(OptimizeResult):
 
     Attributes
     ----------
-    x, fun : the point the certificate is about, or the best one known where there is none, and its value (for a sampled
-        function an average over many samples, or NaN if none was left)
-    success : True only if the certificate holds
-    status, message : why the run ended, as a number and a sentence
-    certificate : what was shown about x, or None
-    jac : the gradient at x as the certificate measured it, or None
-    hess : the Hessian there, where the certificate took all second differences, or None
-    nfev, ncalls : queries, and calls of the user's function
-    njev, nhev : gradients and Hessian-vector products of the user's own that were asked for
-    nknown : values that were not asked for, because they were known
-    nfev_by_purpose, nrounds, nit, n_escapes : the books
-    x_best, fun_best : the best point evaluated at all, stencils included
-    history : one record an iterate
-    method, constants : what ran, and the constants estimated for it
+    x : array
+        The point that the certificate is about, or the best one known where there is none.
+    fun : float
+        Its value; for a sampled function an average over many samples, or NaN if none was left, and for values with
+        noise a mean of fresh ones.
+    fun_error : float
+        The standard error of `fun`, 0 for exact values; where values may have noise.
+    success : bool
+        True only if the certificate holds.
+    status, stop : int, Stop
+        Why the run ended, as a number and by name (the page on statuses).
+    message : str
+        The same in a sentence, and what was shown.
+    certificate : Certificate or None
+        What was shown about x.
+    jac : array or None
+        The gradient at x as the certificate measured it.
+    hess : array or None
+        The Hessian there, where the certificate took all second differences.
+    nfev : int
+        Queries: values that were delivered and counted.
+    ncalls : int
+        Calls of the user's function, failed ones among them.
+    njev, ngrad : int
+        Gradients of the user's own that were asked for, under SciPy's name and the library's.
+    nhev : int
+        Products with the Hessian of the user's own that were asked for.
+    nknown : int
+        Values that were not asked for, because they were known.
+    nfev_by_purpose : dict of str to int
+        Queries by what they were for.
+    nrounds : int
+        Rounds of queries that could be asked at once.
+    nit : int
+        Iterates.
+    n_escapes : int
+        Escapes from saddles.
+    x_best, fun_best : array, float or None
+        The best point evaluated at all, stencils included; None for a sampled function.
+    history : Trace
+        One record an iterate.
+    method : str
+        What ran.
+    constants : dict of str to float
+        The constants that were estimated for it.
+    structure : Structure or None
+        Where x is no vector: how it is put together.
+
+    Examples
+    --------
+    >>> import escapade
+    >>> result = escapade.minimize(lambda x: x @ x, [1.0, 2.0], rng=0)
+    >>> result.message
+    'A minimum was certified.'
+    >>> result.success, result.status, result.certificate.verdict
+    (True, 0, 'minimum')
+    >>> escapade.Result.from_json(result.to_json()).nfev == result.nfev
+    True
     """
 
     x: Array

@@ -16,6 +16,7 @@ from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
 from .curvature import Evidence
 from .derivatives.gradient_check import check_gradient
+from .derivatives.measure import Books
 from .derivatives.units import lengths
 from .domain import Geometry
 from .errors import BudgetExhausted, EvaluationFailed, NonFiniteValue, OracleError
@@ -204,7 +205,7 @@ class Run:
         Queries: those of `check_gradient`
         """
         if self.f.differentiable and self.certifier.gradients:
-            x, unit = to_numpy(self.x).astype(np.float64), self.problem.unit
+            x, unit = to_numpy(self.x).astype(np.float64), self.x_scale
             scale = lengths(x) if unit is None else to_numpy(unit).astype(np.float64)
             check_gradient(self.f, self.x, scale, self.rng)
 
@@ -248,11 +249,11 @@ class Run:
 
     def _certify_across(self, f: Oracle) -> Certificate:
         """The certificate of the last iterate across the invariances there, which are others than at the start."""
-        began, rounds = dict(f.ledger.by_purpose), f.ledger.rounds
+        began = Books.of(f)
         own = {"failure": self.certifier.failure, "x0": self.trace.x0, "x_scale": self.x_scale}
         task = replace(self.asked or self.certifier, **own)
         found = in_geometry(task, f, self.x, self.geometry, self.rng, relative=self.relative)
-        return replace(with_books(found, f, began, rounds), failure=self.failure)
+        return replace(with_books(found, f, began), failure=self.failure)
 
     def _unseen(self, ending: Ending) -> Certificate:
         """The certificate of a point around which nothing is asked for."""

@@ -40,17 +40,17 @@ def _vector(x: Any, i: int, structure: Structure | None) -> Any:
     return x if structure is None else structure.flat(x, f"starts[{i}]")
 
 
-def sampled(n: Any, within: Any, sampler: str, rng: np.random.Generator) -> Matrix:
+def sampled(n: Any, within: Any, sampler: str, rng: np.random.Generator, name: str = "within") -> Matrix:
     """n points within a box: of a scrambled Sobol sequence, a Latin hypercube, or independent ones."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise InvalidSetting(f"n={n!r} must be a positive number of starts")
     if sampler not in SAMPLERS:
         raise InvalidSetting(f"sampler={sampler!r} must be one of {', '.join(SAMPLERS)}")
-    low, high = box(within)
+    low, high = box(within, name)
     return low + (high - low) * _unit(int(n), len(low), sampler, rng)
 
 
-def box(within: Any) -> tuple[Vector, Vector]:
+def box(within: Any, name: str = "within") -> tuple[Vector, Vector]:
     """The ends of a box given as SciPy's `Bounds`, or as a pair for every variable."""
     try:
         if hasattr(within, "lb"):
@@ -60,12 +60,13 @@ def box(within: Any) -> tuple[Vector, Vector]:
         low, high = low.astype(np.float64), high.astype(np.float64)
     except (TypeError, ValueError):
         raise InvalidSetting(
-            f"within={within!r:.60} must be a pair (low, high) for every variable, or scipy.optimize.Bounds"
+            f"{name}={within!r:.60} must be a pair (low, high) for every variable, or scipy.optimize.Bounds"
         ) from None
     bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high) & (low <= high)))
     if len(low) == 0 or len(bad):
-        where = f": within[{bad[0]}] = ({low[bad[0]]}, {high[bad[0]]})" if len(bad) else ""
-        raise InvalidSetting(f"within= must be a box with finite ends, low <= high{where}; pass starts= otherwise")
+        where = f": {name}[{bad[0]}] = ({low[bad[0]]}, {high[bad[0]]})" if len(bad) else ""
+        remedy = "pass starts= otherwise" if name == "within" else "pass starts=, or a box to draw them from as within="
+        raise InvalidSetting(f"{name}= must be a box with finite ends, low <= high{where}; {remedy}")
     return low, high
 
 

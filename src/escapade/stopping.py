@@ -1,4 +1,11 @@
-"""Why a run ended, and rules that end one. Stopped is not converged: only a certificate is success."""
+"""Why a run ended, and rules that end one. Stopped is not converged: only a certificate is success.
+
+>>> import escapade
+>>> from escapade.stopping import Iterations, SmallGradient
+>>> rule = SmallGradient(1e-3) | Iterations(5)
+>>> escapade.minimize(lambda x: x @ x, [1.0, 2.0], method="zo-gd-ncf", stop=rule, rng=0).nit <= 5
+True
+"""
 
 from __future__ import annotations
 

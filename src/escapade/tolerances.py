@@ -80,7 +80,9 @@ class Units:
     """
 
     lengths: Vector
+    """The lengths over which the variables matter."""
     value: float
+    """The typical size of changes of f over them."""
     curvature: float
     """F, the typical curvature of f(s y)."""
 

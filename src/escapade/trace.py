@@ -46,12 +46,19 @@ class Step:
     """One record of a trace: an iterate, and the books when it was reached."""
 
     nit: int
+    """The number of the iterate."""
     move: Move
+    """What kind of step led to it."""
     fun: float | None
+    """Its value, where the method knows it."""
     grad_norm: float | None
+    """The norm of the gradient that the method estimated, where it did."""
     nfev: int
+    """Queries until then."""
     by_purpose: dict[str, int]
+    """The same by purpose."""
     x: Array = None
+    """The point, where it is kept."""
     best: float | None = None
     """The least value seen until then, stencils included (None for a sampled function)."""
     estimated: bool = False
@@ -78,9 +85,11 @@ class Trace:
     """
 
     steps: list[Step] = field(default_factory=list)
+    """The records that are kept."""
     x0: Array = None
     """Where the run began."""
     memory: float = field(default=HISTORY, compare=False, repr=False)
+    """Bytes they may take."""
     count: int = field(init=False, default=0)
     """The iterates, kept or not."""
     escapes: int = field(init=False, default=0)

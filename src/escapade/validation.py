@@ -53,6 +53,7 @@ def check_prefer(prefer: str, method: Any) -> None:
 
 
 CONSTRAINED = "a problem with bounds, equalities or invariances"
+EQUALITIES = "a problem with equalities"
 
 
 def known_pairs(known: Any, x: Array, samples: Any) -> tuple[Array, Vector]:

@@ -55,7 +55,8 @@ class Watch:
     def __post_init__(self) -> None:
         f, budget, (least, most) = self.f.tagged("watch"), self.f.remaining, SAMPLES
         n = f.samples if isinstance(f.samples, int) else math.inf
-        self.weight = int(min(n, most, max(1, min(least, budget / 50), budget / (LOOKS * SHARE))))
+        first = f.first_budget  # a run that goes on with a larger budget looks at the same samples
+        self.weight = int(min(n, most, max(1, min(least, first / 50), first / (LOOKS * SHARE))))
         # A generator of its own: the run draws the same samples with and without a look.
         self.seen = f.on(f.draw(self.weight, np.random.default_rng(0)))
         self.best, self.value = self.x0, self.seen.value(self.x0)

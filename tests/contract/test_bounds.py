@@ -4,10 +4,10 @@ import contextlib
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, rosen
+from scipy.optimize import Bounds, LinearConstraint, rosen, rosen_der
 
 from escapade import Certificate, ask_tell, certify, minimize, multistart, problems, rigid_motions
-from escapade.errors import InvalidSetting, NonFiniteValue
+from escapade.errors import InvalidSetting, NonFiniteValue, WrongGradient
 from escapade.methods import PRESETS
 from escapade.stopping import Stop
 
@@ -250,10 +250,56 @@ def test_random_boxes_noise_and_missing_values(seed):
             call(inside(fun, lower, upper), x0, bounds=Bounds(lower, upper), rng=seed, maxfev=300)
 
 
-def test_gradients_are_not_used_in_a_box_and_that_is_said():
+@pytest.mark.parametrize("tolerances", [{}, {"gtol": 1e-4}, {"x_scale": 2.0}])
+@pytest.mark.parametrize(
+    "bounds", [[(-2, 0.5), (-2, 2)], [(-2, 2)] * 2, [(0, 2), (1.5, 1.5)], [(2, 3)] * 2, [(-1e-6, 1e-6), (0.5, None)]]
+)
+def test_gradients_are_used_in_a_box_and_never_asked_outside(bounds, tolerances):
+    lower = np.array([-INF if low is None else low for low, _ in bounds])
+    upper = np.array([INF if high is None else high for _, high in bounds])
+    told = {"bounds": bounds, "rng": 0, **tolerances}
+    plain = minimize(rosen, [-1.2, 1.0], **told)
+    result = minimize(inside(rosen, lower, upper), [-1.2, 1.0], jac=inside(rosen_der, lower, upper), **told)
+    assert plain.success
+    assert result.success
+    assert result.fun == pytest.approx(plain.fun, rel=1e-6, abs=1e-9)
+    assert result.certificate.active.strong == plain.certificate.active.strong
+    assert result.njev > 0
+    assert result.nfev < plain.nfev
+    seen = certify(inside(rosen, lower, upper), result.x, jac=inside(rosen_der, lower, upper), **told)
+    assert seen.holds
+
+
+def test_many_variables_in_a_box_cost_a_gradient_a_step():
+    d = 40
+    bounds = [(-2, 0.5)] * 10 + [(None, None)] * (d - 10)
+    result = minimize(rosen, np.linspace(-1, 1, d), jac=rosen_der, bounds=bounds, rng=0)
+    assert result.success
+    assert result.nfev + 4 * result.njev < 60 * d
+    assert result.certificate.njev > 0
+
+
+@pytest.mark.parametrize("bounds", [[(0, 1)] * 2, [(0, 0.5), (0, 0)], [(0, 1e-3), (-1, 1)], [(None, 0)] * 2])
+def test_a_wrong_gradient_is_refused_at_a_bound(bounds):
     for call in (minimize, certify):
-        with pytest.warns(RuntimeWarning, match="does not use jac"):
-            call(lambda x: float(x @ x), [0.0, 0.0], jac=lambda x: 2 * x, bounds=[(0, 1)] * 2, rng=0)
+        with pytest.raises(WrongGradient, match=r"coordinate 0 .* Correct jac\[0\]"):
+            call(rosen, [0.0, 0.0], jac=lambda x: rosen_der(x) * [1.1, 1], bounds=bounds, rng=0)
+
+
+def test_gradients_in_a_box_with_a_journal_are_the_same(tmp_path):
+    told = {"bounds": [(-2, 0.5), (-2, 2)], "jac": rosen_der, "rng": 0}
+    alone = minimize(rosen, [-1.2, 1.0], **told)
+    kept = minimize(rosen, [-1.2, 1.0], **told, journal=tmp_path / "a.db")
+    again = minimize(rosen, [-1.2, 1.0], **told, journal=tmp_path / "a.db")
+    assert alone.x.tobytes() == kept.x.tobytes() == again.x.tobytes()
+    assert alone.njev == kept.njev == again.njev
+
+
+def test_gradients_are_not_used_under_equalities_and_that_is_said():
+    plane = LinearConstraint([[1, 1]], 0, 0)
+    for call in (minimize, certify):
+        with pytest.warns(RuntimeWarning, match="equalities .* does not use jac"):
+            call(lambda x: float(x @ x), [0.0, 0.0], jac=lambda x: 2 * x, constraints=plane, rng=0)
 
 
 # Equalities
@@ -299,6 +345,21 @@ def test_a_cluster_at_its_minimum_is_one():
     assert certify(cluster, x, gtol=1e-4, rng=0).verdict == "second-order"
 
 
+def test_with_gradients_that_takes_a_tenth_of_the_values():
+    cluster, x = icosahedron()
+    told = {"invariances": rigid_motions(13), "jac": cluster.gradient, "rng": 0}
+    for tolerances in ({}, {"gtol": 1e-4}):
+        c = certify(cluster, x, **told, **tolerances)
+        assert c.verdict == "minimum"
+        assert c.invariant == 6
+        assert c.nfev <= 200
+        assert c.njev <= 100
+    start = x + 0.1 * np.random.default_rng(0).standard_normal(39)
+    result = minimize(cluster, start, **told)
+    assert result.certificate.verdict == "minimum"
+    assert result.nfev + 4 * result.njev < 1500
+
+
 WRONG = {
     "a slope": (lambda x: 1e-3 * x[0] + x[1] ** 2, [[1.0, 0.0]]),
     "a curvature": (lambda x: -1e-2 * x[0] ** 2 + x[1] ** 2, [[1.0, 0.0]]),
@@ -341,3 +402,79 @@ def test_noise_that_hides_a_coupling_leaves_it_undecided():
         gtol=0.5, curvtol=0.5, rng=0,
     )
     assert not c.holds
+
+
+# Prices, and units in the user's variables
+
+
+def test_a_weakly_active_vertex_costs_no_more_than_its_cap():
+    """All second differences of 500 variables would cost 250,000 values, more than 400 (d + 1)."""
+
+    def fun(x):
+        return float(x @ x + 0.01 * np.sum(x) ** 2)
+
+    d = 500
+    box = {"bounds": [(0, None)] * d, "gtol": 1e-4, "rng": 0}
+    c = certify(fun, np.zeros(d), **box)
+    assert c.verdict == "undecided"
+    assert c.nfev <= 400 * (d + 1)
+    assert f"certificate_maxfev={c.price}" in c.remedy
+    small = {"bounds": [(0, None)] * 6, "gtol": 1e-4, "rng": 0}
+    cut = certify(fun, np.zeros(6), **small, certificate_maxfev=30)
+    assert cut.verdict == "undecided"
+    more = certify(fun, np.zeros(6), **small, certificate_maxfev=cut.price)
+    assert more.verdict == "minimum"
+    assert more.nfev <= cut.price
+
+
+def far(x):
+    return float((x[0] - 1) ** 2 + (x[1] / 2e3 - 1) ** 2 + (x[2] - 0.5) ** 2)
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        {"bounds": [(None, None), (None, None), (0.5, 0.5)]},
+        {"bounds": [(None, None), (0, 1e3), (0.5, 0.5)]},
+        {"constraints": LinearConstraint([[1, 0, 1]], 1.5, 1.5)},
+        {"bounds": [(None, None), (0, 1e3), (None, None)], "constraints": LinearConstraint([[1, 0, 1]], 1.5, 1.5)},
+    ],
+)
+def test_lengths_are_those_of_all_variables(geometry):
+    """So that they can be given again as x_scale, with the same claim."""
+    result = minimize(far, [0.9, 900.0, 0.6], rng=0, **geometry)
+    c = result.certificate
+    assert c.verdict == "minimum"
+    assert c.units.lengths.shape == (3,)
+    again = certify(
+        far, result.x, rng=0, **geometry, x_scale=c.units.lengths, gtol=c.gtol, curvtol=c.curvtol
+    )
+    assert again.verdict == "minimum"
+    assert again.curvature.lower <= c.curvature.upper * 1.01
+    assert again.curvature.upper >= c.curvature.lower * 0.99
+
+
+def test_joint_variables_have_one_length():
+    """Of two that stand in an equality only combinations move, and norms in x / lengths are those of the certificate
+    only if their lengths are the same."""
+    plane = LinearConstraint([[1, 1, 0]], 2, 2)
+    c = certify(lambda x: float(x[0] ** 2 + x[1] ** 2 + 1e-6 * x[2] ** 2), [1.0, 1.0, 0.0], constraints=plane, rng=0)
+    assert c.units.lengths[0] == c.units.lengths[1]
+
+
+def test_starts_are_drawn_within_the_bounds():
+    box = [(-3, 3), (0, 1)]
+
+    def fun(x):
+        assert -3 <= x[0] <= 3
+        assert 0 <= x[1] <= 1
+        return float(np.cos(3 * x[0]) + 0.1 * x[0] ** 2 + (x[1] - 2) ** 2)
+
+    found = multistart(fun, n=8, bounds=box, rng=0)
+    assert len(found.runs) == 8
+    assert found.success
+    assert found.x[1] == 1.0
+    with pytest.raises(InvalidSetting, match=r"bounds= must be a box with finite ends.*pass starts=, or .*within="):
+        multistart(fun, n=8, bounds=[(-3, 3), (0, None)], rng=0)
+    assert len(multistart(rosen, n=2, within=box, bounds=[(-3, 3), (0, None)], rng=0, maxfev=30).runs) == 2
+    assert len(multistart(fun, [[0.0, 0.0]], bounds=box, rng=0, maxfev=30).runs) == 1

@@ -180,6 +180,15 @@ def test_a_sampled_function_is_minimised_and_drawn(command, folder):
     assert "<svg" in (folder / "sampled.svg").read_text()
 
 
+def test_a_certificate_rests_on_samples_or_on_the_whole_sum(command):
+    line = ("certify", "model.py:sampled", "--x", "0,1.4142", "--samples", "4000", "--gtol", "0.05", "--curvtol", "0.2")
+    kinds = {}
+    for evidence in ("sampled", "whole"):
+        seen = json.loads(command(*line, "--seed", "0", "--json", "--evidence", evidence).stdout)
+        kinds[evidence] = "samples" in seen["trusted"]
+    assert kinds == {"sampled": True, "whole": False}
+
+
 def test_json_is_alone_on_stdout_whatever_the_function_prints(command):
     done = command("certify", "model.py:chatty", "--x", "0", "1.4142135623730951", "--json")
     assert json.loads(done.stdout)["verdict"] == "minimum"
@@ -318,6 +327,7 @@ ERRORS = {
     "negative tolerance": ("minimize model.py:loss --x0 0,0 --gtol -1", "--gtol -1.0 must be positive"),
     "bad noise": ("minimize model.py:loss --x0 0,0 --noise much", "--noise: 'much'"),
     "bad samples": ("minimize model.py:loss --x0 0,0 --samples much", "--samples: 'much'"),
+    "bad evidence": ("minimize model.py:loss --x0 0,0 --evidence much", "--evidence much must be 'sampled' or"),
     "bad scale": ("minimize model.py:loss --x0 0,0 --x-scale 1,2,3", "--x-scale [1., 2., 3.] must be"),
     "no such option": ("minimize model.py:loss --x0 0,0 --nothing", "--nothing"),
     "no such command": ("nothing", "No such command 'nothing'"),

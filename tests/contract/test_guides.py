@@ -37,6 +37,11 @@ SAYS = {
     "start.md": "verdict     saddle",
     "undecided.md": "no gradient below",
     "results.md": "escapade.run: auto ended after",
+    "choosing.md": "queries without a certificate",
+    "any_solver.md": "verdict     saddle",
+    "molecules.md": "along 6 directions",
+    "many_variables.md": "gradients and",
+    "complexities.md": "ZO-SPIDER-NCF",
 }
 
 

@@ -1,5 +1,7 @@
 """Averages over samples: certificates that rest on samples, and what they say that they rest on."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -232,6 +234,55 @@ def test_runs_from_many_starts_with_workers_and_a_journal_are_the_same(tmp_path)
     for first, second, third in zip(alone.runs, kept.runs, again.runs, strict=True):
         assert first.x.tobytes() == second.x.tobytes() == third.x.tobytes()
         assert first.nfev == second.nfev == third.nfev
+
+
+SUM = saddle(5_000)
+
+
+def average(X, ids):
+    """A function that processes find by its name, and whose values do not depend on the rows beside them."""
+    return np.concatenate([SUM(row[None, :], ids) for row in X])
+
+
+def test_workers_change_nothing():
+    """Neither processes nor threads, in one run, in many, or in a certificate."""
+    options: dict = SOLVED | {"samples": 5_000, "rng": 0}
+    alone = escapade.minimize(average, np.zeros(D), **options)
+    assert alone.success
+    for workers in (2, ThreadPoolExecutor(2)):
+        shared = escapade.minimize(average, np.zeros(D), workers=workers, **options)
+        assert shared.x.tobytes() == alone.x.tobytes()
+        assert (shared.nfev, shared.fun) == (alone.nfev, alone.fun)
+    starts = [np.zeros(D), np.full(D, 0.7)]
+    runs = escapade.multistart(average, starts, **options).runs
+    pooled = escapade.multistart(average, starts, workers=2, **options).runs
+    assert [run.x.tobytes() for run in runs] == [run.x.tobytes() for run in pooled]
+    seen = certify(average, alone.x, workers=2, **options)
+    assert seen.curvature == certify(average, alone.x, **options).curvature
+
+
+@pytest.mark.parametrize("budgets", [(400, 3_000), (30_000,), (60_000, 80_000)])
+def test_a_run_on_samples_goes_on_with_a_larger_budget(tmp_path, budgets):
+    """It looks at the values of fewer samples from time to time, and else is the run without a budget."""
+    kept: dict = SOLVED | {"samples": 5_000, "rng": 0, "journal": tmp_path / "run.db"}
+    for budget in budgets:
+        cut = escapade.minimize(average, np.zeros(D), workers=2, maxfev=budget, **kept)
+        assert cut.nfev <= budget
+        assert not cut.success
+    rest = escapade.minimize(average, np.zeros(D), **kept)
+    assert rest.success
+    del kept["journal"]
+    alone = escapade.minimize(average, np.zeros(D), **kept)
+    assert rest.x.tobytes() == alone.x.tobytes()
+    seen, other = rest.nfev_by_purpose, alone.nfev_by_purpose
+    assert {name: n for name, n in seen.items() if name != "watch"} == {n: k for n, k in other.items() if n != "watch"}
+
+
+def test_starts_within_a_box_are_minimised_on_samples():
+    found = escapade.multistart(average, n=4, within=[(-1, 1)] * D, samples=5_000, rng=0, **SOLVED)
+    assert all(run.success for run in found.runs)
+    assert len(found.minima) <= 2
+    assert all(abs(abs(one.x[0]) - 1) < 1e-2 for one in found.minima)
 
 
 def test_the_units_of_the_variables_and_the_whole_as_evidence():

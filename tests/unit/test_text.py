@@ -19,7 +19,8 @@ def test_an_exception_is_named(error, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("f failed", "F failed."), ("Why?", "Why?"), ("it did. ", "It did."), ("", "")]
+    ("text", "words"),
+    [("f failed", "f failed."), ("it failed", "It failed."), ("Why?", "Why?"), ("it did. ", "It did."), ("", "")],
 )
 def test_a_sentence_can_follow_another(text, words):
     assert sentence(text) == words

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, Matrix, Vector, like, norm2, to_numpy
-from ..curvature import Evidence, Finding, Outcome
-from ..curvature.finding import CONSTANT
+from ..curvature import Evidence, Finding, Outcome, price
+from ..curvature.finding import CONSTANT, TOO_DEAR
+from ..curvature.price import Allowance
 from ..curvature.settings import NEWTON
-from ..derivatives.feasible import Around, Lines, Misfit, hessian, inward_slopes, lines, misfit
+from ..derivatives.feasible import Around, Lines, Misfit, hessian, inward_slopes, lines, misfit, price_of_hessian
 from ..derivatives.noise import NoiseEvidence, given
 from ..derivatives.settings import FEASIBLE
 from ..derivatives.units import reach, typical_curvature
@@ -51,6 +52,7 @@ UNCONFIRMED = "f seems to curve down along a way into the box, but no lower valu
 INEXACT = "differences that stay in the box are too inexact"
 STRUCTURE = "f has structure of {amplitude:.2g} at a length of {length:.2g} on the way into the box"
 LOST = "f has no value on the way into the box"
+SIDES = "second differences into the box"
 EVERYWHERE = "all variables are on bounds from which f rises"
 
 
@@ -84,6 +86,8 @@ class Box:
     """Second derivatives along these."""
     strong: NDArray[np.bool_]
     gtol: float
+    allowance: Allowance
+    """What the certificate may cost."""
 
     @property
     def strongly(self) -> Index:
@@ -142,6 +146,8 @@ def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) 
 def _look(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Box:
     """The noise at x, and the slopes of the variables on bounds."""
     look, y = f.tagged("check"), to_numpy(x).astype(np.float64)
+    most = price.cap(len(y)) if certifier.maxfev is None else certifier.maxfev
+    allowance = Allowance.of(f, most)
     f0, unit, sets = look.value(x), np.ones(len(y)), Sets.at(f, y)
     asked, shortest = certifier.noise, certifier.resolution or 0.0
     evidence = NoiseEvidence.gather(look, x, unit, f0, rng, noise=asked, resolution=shortest)
@@ -150,7 +156,8 @@ def _look(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -
     slopes, seconds = NONE, np.zeros(0)
     if len(sets.active):
         slopes, seconds = inward_slopes(around, sets.active, certifier.gtol)
-    return Box(around, sets, slopes, seconds, rules.strongly_active(slopes, certifier.gtol), certifier.gtol)
+    strong = rules.strongly_active(slopes, certifier.gtol)
+    return Box(around, sets, slopes, seconds, strong, certifier.gtol, allowance)
 
 
 def _roomy(f: Oracle, y: Vector, free: Index) -> bool:
@@ -252,6 +259,11 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
     reduced = Interval(max(size - error, 0.0), size + error)
     if residual.lower > certifier.gtol:
         return _written(certifier, box, residual, reduced, STEEP)
+    cost = price_of_hessian(seen)
+    if not box.allowance.allows(cost):
+        total = box.allowance.total(cost, 0)
+        dear = f"{SIDES} take {cost} values; {TOO_DEAR.format(price=total)}"
+        return _written(certifier, box, residual, reduced, replace(rules.undecided(dear), price=total))
     H, third = hessian(around, seen, certifier.curvtol)
     if not math.isfinite(H.error):
         return _written(certifier, box, residual, reduced, LOST)
@@ -313,11 +325,13 @@ def _contracts(certifier: Certifier, box: Box, seen: Lines, step: Vector) -> boo
 def _finding(certifier: Certifier, box: Box, seen: Lines, H: Estimate[Matrix]) -> Finding:
     """What the second differences show: no curvature below the tolerance, or a feasible direction, or neither."""
     lowest, error = float(np.linalg.eigvalsh(H.value)[0]), float(H.error)
-    curvature, name = Interval(lowest - error, lowest + error), "second differences into the box"
+    curvature, name = Interval(lowest - error, lowest + error), SIDES
     if curvature.lower >= -certifier.curvtol:
         return Finding(Outcome.CERTIFIED, curvature=curvature, reason=f"all {name}", finder=name)
     tried = False
     for v in _ways(H.value, seen, box, certifier.curvtol):
+        if tried and not box.allowance.allows(2 * FEASIBLE.confirmations):
+            break
         tried = True
         direction = _confirmed(certifier, box, seen, v)
         if direction is not None:
@@ -365,7 +379,7 @@ def _confirmed(certifier: Certifier, box: Box, seen: Lines, v: Vector) -> Vector
     if slope > 0 and not np.any(np.isin(seen.which[v != 0], box.weakly)):
         way, slope = -way, -slope
     longest = _reach(around, way)
-    for k in range(8):
+    for k in range(FEASIBLE.confirmations):
         t = min(FEASIBLE.longest, longest) / 4**k
         far, near = _values(around, way, (t, t / 2))
         c = [2 * (value - around.f0 - s * slope) / s**2 for value, s in ((far, t), (near, t / 2))]
@@ -379,7 +393,7 @@ def _confirmed(certifier: Certifier, box: Box, seen: Lines, v: Vector) -> Vector
 def _lower_value(box: Box, direction: Vector) -> Vector | None:
     """The direction or its opposite, whichever leads to a lower value; None if neither was seen to."""
     around = box.around
-    for k in range(8):
+    for k in range(FEASIBLE.confirmations):
         for way in (direction, -direction):
             t = min(FEASIBLE.longest, _reach(around, way)) / 4**k
             if _values(around, way, (t,))[0] < around.f0 - 4 * around.error:

@@ -29,7 +29,9 @@ class Trusted:
     """A constant the certificate relies on, and where it came from: given, estimated, rounding, or the whole sum."""
 
     value: float
+    """The number."""
     source: str
+    """"given", "estimated", "rounding", or what it was taken from."""
 
     def __str__(self) -> str:
         return f"{self.value:.2g} ({self.source})"
@@ -40,6 +42,7 @@ class ActiveSets:
     """Where the variables of a bounded problem are: indices, and the slopes inward from the bounds."""
 
     free: tuple[int, ...] = ()
+    """Off all bounds."""
     strong: tuple[int, ...] = ()
     """On a bound from which f rises by more than gtol."""
     weak: tuple[int, ...] = ()
@@ -92,9 +95,19 @@ class Certificate:
     "minimum" if besides the eigenvalue is at least some lambda > 0 with rho |g| < lambda^2 / 2, and a Newton step that
     leaves the stencil lands where it should, so that a strict minimiser lies within `radius`; "not stationary" if the
     gradient norm exceeds gtol; else "undecided".
+
+    Examples
+    --------
+    >>> import escapade
+    >>> cert = escapade.certify(lambda x: x[0] ** 2 + 1e-3 * x[1] ** 2, [0.0, 0.0], gtol=1e-6, rng=0)
+    >>> cert.verdict, cert.holds
+    ('minimum', True)
+    >>> cert.softest[0].terms(["width", "height"]).split()[-1]
+    'height'
     """
 
     verdict: Verdict
+    """"minimum", "second-order", "saddle", "not stationary" or "undecided"."""
     gradient: Interval
     """Holds the norm of the gradient."""
     curvature: Interval
@@ -110,13 +123,19 @@ class Certificate:
     radius: float | None = None
     """At a minimum, a strict minimiser is at most this far away (in x / x_scale if that was given)."""
     x: Array = None
+    """The point."""
     fun: float = math.nan
+    """The value there."""
     gtol: float = math.nan
+    """The gradient norm that was asked for."""
     curvtol: float = math.nan
+    """The negative curvature that was still accepted."""
     failure: float = math.nan
     """The probability with which a certificate that holds may be false."""
     finder: str = ""
+    """What looked at the curvature."""
     reason: str = ""
+    """How the verdict was reached, or why none was."""
     remedy: str = ""
     """For an undecided verdict, what could be certified or changed."""
     lengths: Lengths | None = None
@@ -130,14 +149,19 @@ class Certificate:
     trusted: dict[str, Trusted] = field(default_factory=dict)
     """What values alone cannot show and the certificate is conditional on."""
     nfev: int = 0
+    """Queries that the certificate took."""
     nfev_by_purpose: dict[str, int] = field(default_factory=dict)
+    """The same by purpose."""
     nrounds: int = 0
+    """Rounds of queries that could be asked at once."""
     njev: int = 0
-    """Gradients of the user's own that it took, and products with the Hessian."""
+    """Gradients of the user's own that it took."""
     nhev: int = 0
+    """Products with the Hessian of the user's own that it took."""
     nknown: int = 0
     """Values that were not asked for, because they were known."""
     seed: int | None = None
+    """The seed, where `rng` was one."""
     active: ActiveSets | None = None
     """Where there are bounds: the variables that are free, strongly and weakly active, and fixed, and the multipliers.
     `gradient` then holds the residual of the Karush-Kuhn-Tucker conditions, and `curvature` the smallest eigenvalue of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .._array import Array, like, to_numpy
 from ..derivatives import invariance
+from ..derivatives.measure import Books
 from ..derivatives.noise import is_number
 from ..derivatives.settings import FEASIBLE
 from ..derivatives.units import lengths
@@ -55,7 +55,8 @@ def in_geometry(
     if inner.x0 is not None:
         inner = replace(inner, x0=problem.inside(inner.x0))
     y = problem.inside(x)
-    if count and inner.finder == "auto" and y.shape[0] <= RULES.across:  # "minimum" is asked for
+    wanted = count > 0 and inner.finder == "auto" and not f.differentiable  # gradients tell about "minimum" at once
+    if wanted and y.shape[0] <= RULES.across:
         inner = replace(inner, finder="dense")
     certificate = replace(problem.certificate(inner(problem.f, y, rng), x), invariant=count)
     if certificate.holds and unseen * _square(problem) > certificate.curvtol / 2:
@@ -92,9 +93,15 @@ def _square(problem: ScaledProblem) -> float:
     return 1.0 if problem.unit is None else float(np.max(to_numpy(problem.unit).astype(np.float64))) ** 2
 
 
-def with_books(certificate: Certificate, f: Oracle, began: Mapping[str, int], rounds: int) -> Certificate:
+def with_books(certificate: Certificate, f: Oracle, began: Books) -> Certificate:
     """The same with what was spent since some moment of the oracle's books."""
-    spent = {k: n - began.get(k, 0) for k, n in f.ledger.by_purpose.items() if n > began.get(k, 0)}
+    now, before = Books.of(f), began.by_purpose
+    spent = {k: n - before.get(k, 0) for k, n in now.by_purpose.items() if n > before.get(k, 0)}
     return replace(
-        certificate, nfev=sum(spent.values()), nfev_by_purpose=spent, nrounds=f.ledger.rounds - rounds
+        certificate,
+        nfev=sum(spent.values()),
+        nfev_by_purpose=spent,
+        nrounds=now.rounds - began.rounds,
+        njev=now.gradients - began.gradients,
+        nhev=now.products - began.products,
     )

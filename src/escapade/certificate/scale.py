@@ -53,7 +53,9 @@ class Lengths:
     """The interval of lengths over which f was seen to follow what is claimed, in y = x / unit."""
 
     shortest: float
+    """Nothing is claimed below it."""
     longest: float
+    """f was not looked at beyond it."""
 
     def __str__(self) -> str:
         return f"[{self.shortest:.2g}, {self.longest:.2g}]"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, Matrix, Vector, like, to_numpy
-from ..derivatives.units import learn
+from ..derivatives.units import Joint, learn
 from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
 from ..oracle import Oracle
 from ..tolerances import SHARES, Tolerances, Units, as_scale
@@ -52,6 +52,8 @@ class ScaledProblem:
         """
         domain, f = f.domain, f.framed(frame)
         if frame is not None:
+            if isinstance(frame, Plane):
+                options["joint"] = Joint(frame.joint, frame.sizes(to_numpy(x).astype(np.float64)))
             x, own = frame.inside(x), options.get("x_scale")
             if own is not None:
                 whole = as_scale(own, frame.origin)
@@ -111,14 +113,14 @@ class ScaledProblem:
         if self.frame is not None:
             found = self._framed(found, self.frame, x)
             jac = self.frame.slopes(jac) if jac is not None else None
-            found = replace(found)  # of the variables of the frame alone
         if units is None:
             return replace(found, x=x, jac=jac)
         trusted = {
             name: replace(one, value=value * one.value) if name in ("noise", "rho", "jac") else one
             for name, one in found.trusted.items()
         }
-        shown = found.attainable
+        shown, frame = found.attainable, self.frame
+        own = units.lengths if frame is None else frame.lengths(units.lengths)
         scaled = replace(
             found,
             x=x,
@@ -132,7 +134,7 @@ class ScaledProblem:
             roughness=value * found.roughness,
             attainable=None if shown is None else (value * shown[0], value * shown[1]),
             trusted=trusted,
-            units=replace(units, curvature=value * found.curvtol / SHARES.curvtol),
+            units=replace(units, lengths=own, curvature=value * found.curvtol / SHARES.curvtol),
         )
         return scaled if shown is None else advised(scaled)
 

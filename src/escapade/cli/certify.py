@@ -42,6 +42,7 @@ def certify(
     vectorized: options.Vectorized = False,
     jac: options.Jac = None,
     samples: options.Samples = None,
+    evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
     x_scale: options.XScale = None,
     lower: options.Lower = None,
@@ -71,6 +72,7 @@ def certify(
     with clean_stdout(json):
         fun = load(target)
         evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
+        evaluation["evidence"] = evidence
         with working(f"certify: {target}", quiet=quiet):
             point = point_or_start(fun, x, "--x")
             certificate = library_certify(

@@ -13,7 +13,8 @@ from ..errors import EscapadeError, EvaluationFailed
 OPTIONS = {"rng": "--seed"} | {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        *("curvtol", "failure", "finder", "gtol", "jac", "journal", "maxfev", "maxiter", "maxtime", "method", "noise"),
+        *("curvtol", "evidence", "failure", "finder", "gtol", "jac", "journal", "maxfev", "maxiter", "maxtime"),
+        *("method", "noise"),
         *("on_error", "prefer", "retries", "rho", "samples", "tag", "timeout", "vectorized", "workers", "x_scale"),
     )
 }

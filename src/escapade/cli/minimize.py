@@ -70,6 +70,7 @@ def minimize(
     vectorized: options.Vectorized = False,
     jac: options.Jac = None,
     samples: options.Samples = None,
+    evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
     x_scale: options.XScale = None,
     lower: options.Lower = None,
@@ -109,7 +110,7 @@ def minimize(
         if drawn is not None and isinstance(fun, StochasticProblem):
             fun = fun.sample_value
         evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "prefer": prefer}
-        evaluation |= {"on_error": on_error, "retries": retries}
+        evaluation |= {"on_error": on_error, "retries": retries, "evidence": evidence}
         evaluation |= {} if journal is None else {"journal": Journal(journal, tag)}
         with working(f"{method}: {target}", quiet=quiet) as say:
 

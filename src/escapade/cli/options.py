@@ -39,6 +39,14 @@ Samples = Annotated[
         rich_help_panel=FUNCTION,
     ),
 ]
+Evidence = Annotated[
+    str,
+    typer.Option(
+        metavar="sampled|whole",
+        help="What the certificate of a finite sum rests on: fresh samples, or the whole sum.",
+        rich_help_panel=FUNCTION,
+    ),
+]
 Noise = Annotated[
     str | None,
     typer.Option(

@@ -1,4 +1,12 @@
-"""Curvature finders, all with one interface: `finder(f, x, rng) -> Finding`."""
+"""Curvature finders, all with one interface: `finder(f, x, rng) -> Finding`.
+
+`FINDERS` has those for values by name, `SAMPLED_FINDERS` those for samples.
+
+>>> import escapade
+>>> finder = escapade.curvature.Dense(delta=1e-3, failure=1e-3)
+>>> escapade.certify(lambda x: x[0] * x[1], [0.0, 0.0], gtol=1e-4, curvtol=1e-3, finder=finder, rng=0).verdict
+'saddle'
+"""
 
 from .by_gradients import ByGradients
 from .cheapest import Cheapest
@@ -19,7 +27,10 @@ FINDERS: dict[str, type[Finder]] = {
 SAMPLED_FINDERS: dict[str, type[SampledFinder]] = {
     finder.name: finder for finder in (Minibatch, ZONCFOnline, Neon2Online)
 }
-"""Finders for functions with samples; "auto" is the minibatch."""
+"""Finders for functions with samples; "auto" is the minibatch.
+
+:meta hide-value:
+"""
 
 __all__ = [
     "DFPI",

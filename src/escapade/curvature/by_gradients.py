@@ -38,6 +38,7 @@ class ByGradients(Finder):
     """
 
     preconditioner: Preconditioner | None = None
+    """Fixed before the starts are drawn; None: a diagonal, where that helps."""
     wanted: float = 0.0
     """A curvature that is worth half as many products more, if it can be shown; 0: none."""
 

@@ -32,8 +32,11 @@ class Cheapest(Finder):
     """
 
     preconditioner: Preconditioner | None = None
+    """As in `Lanczos`."""
     lowest: float | None = None
+    """As in `Lanczos`."""
     soft: Matrix | None = None
+    """As in `Lanczos`."""
     wanted: float = 0.0
     """See `Lanczos`."""
 

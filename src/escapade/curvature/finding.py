@@ -62,10 +62,15 @@ class Finding:
     """
 
     outcome: Outcome
+    """Found, certified, or undecided."""
     direction: Array = None
+    """A unit vector of negative curvature, where one was found."""
     curvature: Interval = ANYWHERE
+    """Holds the smallest eigenvalue of the Hessian."""
     reason: str = ""
+    """How it was reached."""
     finder: str = ""
+    """Who says so."""
     lowest: Vector | None = None
     """The unit direction of least curvature seen, where one was looked at."""
     third: float = 0.0
@@ -97,6 +102,7 @@ class Evidence:
     """What a method hands over about its last iterate: the certifier alone turns it into a verdict."""
 
     finding: Finding | None = None
+    """What a finder said there."""
     local: LocalModel | None = None
     """What was measured around that iterate, which need not be measured again."""
     newton: Callable[[Vector], Vector] | None = None

@@ -43,8 +43,11 @@ class LiteralOnline(SampledFinder):
     """
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     C0: float = 1.0
+    """The constant C_0 of Algorithm 1."""
 
     name = "online"
 

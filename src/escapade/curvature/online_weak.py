@@ -31,6 +31,7 @@ class ZONCFOnlineWeak:
     """
 
     delta: float
+    """The negative curvature to look for."""
     ell: float
     """An upper bound on the curvature."""
     variance: float
@@ -38,6 +39,7 @@ class ZONCFOnlineWeak:
     batch: int | None = None
     """b; None takes the largest that costs no more in all (or the whole sum)."""
     C0: float = 1.0
+    """The constant C_0 of Algorithm 1."""
 
     def __post_init__(self) -> None:
         require_positive("delta", self.delta)

@@ -224,6 +224,12 @@ def hessian(around: Around, seen: Lines, curvtol: float) -> tuple[Estimate[Matri
     return Estimate(H, norm2(E.ravel()) if np.all(np.isfinite(E)) else math.inf), third
 
 
+def price_of_hessian(seen: Lines) -> int:
+    """What `hessian` costs."""
+    k = len(seen.which)
+    return k * (k - 1) + 2 * k + int(np.sum(seen.central)) if k > 1 else 0
+
+
 def _mixed_steps(around: Around, seen: Lines, curvtol: float) -> Vector:
     """Signed steps of mixed differences, twice which are within those of the lines."""
     wanted = max(FEASIBLE.mixed_step, math.sqrt(16 * around.error / (FEASIBLE.noise * curvtol)))

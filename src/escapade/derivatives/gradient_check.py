@@ -33,6 +33,7 @@ def check_gradient(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generato
     """
     f = f.tagged("check")
     f.know(x[None, :], np.array([f.value(x)]), given=False)  # where nobody can do without one
+    x, lengths = _with_room(f, x, lengths)
     there = _aside(f, x, lengths, rng)
     if there is None:
         return
@@ -41,6 +42,17 @@ def check_gradient(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generato
         if there.slope(way).agrees is not False:
             return
     _accuse(there, way)
+
+
+def _with_room(f: Oracle, x: Array, lengths: Vector) -> tuple[Array, Vector]:
+    """The nearest point around which steps over these lengths stay in the domain, or over shorter ones where it is
+    narrower; none for a variable that is fixed."""
+    if f.domain.unbounded:
+        return x, lengths
+    reach, host = CHECK.aside + CHECK.first, to_numpy(x).astype(np.float64)
+    y = f.domain.inset(host, reach * lengths)
+    down, up = f.domain.room(y)
+    return like(y, x), np.minimum(lengths, np.minimum(down, up) / reach)
 
 
 def _aside(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> _Place | None:
@@ -129,7 +141,8 @@ class _Place:
             own = np.maximum(np.abs(to_numpy(self.z).astype(np.float64)), np.abs(way))
             close = 4 * epsilon(self.z) * np.arange(1, 5)[:, None] * own
             try:
-                self.again.extend(self.f.gradients(points(self.z[None, :] + like(close, self.z))))
+                near = self.f.domain.clip(to_numpy(self.z).astype(np.float64) + close)
+                self.again.extend(self.f.gradients(points(like(near, self.z))))
             except NonFiniteValue:
                 return math.inf
         return float(np.max(np.abs((np.stack(self.again) - self.g) @ way)))

@@ -188,6 +188,8 @@ class FeasibleSettings:
     clear: float = number(30.0, "floors", "what is missed is structure of f only above this", STUDY)
     faces: int = number(8, "variables", "that many weakly active variables have their faces enumerated, 2^8 of them",
                         LIMIT)
+    confirmations: int = number(8, "lengths", "a lower value is looked for at so many along a direction, each a fourth "
+                                "of the one before", "4^-7 of the longest step is 1e-5")
     hint: float = number(1e-6, "of the variable", "a certificate names a bound so near that would decide",
                          "a solver's own tolerance, mostly")
     snap: float = number(1e-9, "unit", "a variable so near to a bound is moved onto it, if f does not rise",

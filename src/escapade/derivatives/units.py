@@ -24,6 +24,15 @@ from .settings import SLOPES, STEPS, UNITS
 from .steps import power_of_two
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Variables any orthogonal combinations of which might have been taken instead: they have one length."""
+
+    which: NDArray[np.bool_]
+    sizes: Vector
+    """How large the variables are, all of them."""
+
+
 def lengths(x: Vector, x0: Vector | None = None) -> Vector:
     """How far each variable may be thought to matter: its size, or a hundredth of what it was or has travelled since
     x0; a thousandth of the median of these at least. One, where nothing is known of it.
@@ -43,29 +52,38 @@ def learn(
     x_scale: Any = None,
     resolution: float | None = None,
     answer: bool = False,
+    joint: Joint | None = None,
 ) -> Units:
     """The units in which to look at f around a start x, or around an answer that a solver gave.
 
     Lengths are the sizes of the variables, longer where f is a parabola far beyond them, and shorter for variables
-    along which f curves out of all proportion; given ones are rounded to powers of two. F is the geometric mean of the
-    curvatures along the variables. Nothing is looked at nearer than the `resolution`.
+    along which f curves out of all proportion; given ones are rounded to powers of two. Those of `joint` variables are
+    the same. F is the geometric mean of the curvatures along the variables. Nothing is looked at nearer than the
+    `resolution`.
 
     Queries: 2*m + 1, m = 32 or d if that is less; 4 more at a start, and 2 for each factor of 16 by which lengths grow;
     at x = 0 up to 64 more; 2*m for each time that lengths are cut, and 4 where f does not curve along the variables
     """
     if not f.domain.unbounded:
-        return _learn_inside(f, x, rng, x_scale, resolution, answer=answer)
-    return _learn(f, x, rng, x_scale, resolution, answer=answer)
+        return _learn_inside(f, x, rng, x_scale, resolution, joint, answer=answer)
+    return _learn(f, x, rng, x_scale, resolution, joint, answer=answer)
 
 
 def _learn(
-    f: Oracle, x: Array, rng: np.random.Generator, x_scale: Any, resolution: float | None, *, answer: bool
+    f: Oracle,
+    x: Array,
+    rng: np.random.Generator,
+    x_scale: Any,
+    resolution: float | None,
+    joint: Joint | None,
+    *,
+    answer: bool,
 ) -> Units:
     f = f.tagged("setup")
-    around = _Surroundings(f, x, f.value(x), max(epsilon(x), f.precision), rng, resolution or 0.0)
+    around = _Surroundings(f, x, f.value(x), max(epsilon(x), f.precision), rng, resolution or 0.0, joint)
     if x_scale is not None:
         return around.units(power_of_two(as_scale(x_scale, x)), fixed=True)
-    size = np.abs(to_numpy(x).astype(np.float64))
+    size = np.abs(to_numpy(x).astype(np.float64)) if joint is None else joint.sizes
     known = size[size > (UNITS.zero if answer else 0.0)]
     if len(known) == 0:
         return around.units(np.full(len(size), around.longer(np.ones(len(size)), at_zero=True, answer=answer)))
@@ -75,11 +93,18 @@ def _learn(
 
 
 def _learn_inside(
-    f: Oracle, x: Array, rng: np.random.Generator, x_scale: Any, resolution: float | None, *, answer: bool
+    f: Oracle,
+    x: Array,
+    rng: np.random.Generator,
+    x_scale: Any,
+    resolution: float | None,
+    joint: Joint | None,
+    *,
+    answer: bool,
 ) -> Units:
     """The same in a box: around the nearest point with room on both sides; no length is longer than the box is wide."""
     host = to_numpy(x).astype(np.float64)
-    size = np.abs(host)
+    size = np.abs(host) if joint is None else joint.sizes
     known = size[size > UNITS.zero]
     typical = float(np.median(known)) if len(known) else 1.0
     scale = np.where(size > UNITS.alike * typical, size, typical) if x_scale is None else as_scale(x_scale, x)
@@ -87,7 +112,7 @@ def _learn_inside(
     width = f.domain.width(len(host))
     most = np.where(np.isfinite(width) & (width > 0), power_of_two(np.clip(width, *SCALES)), np.inf)
     try:
-        found = _learn(f, inner, rng, x_scale, resolution, answer=answer)
+        found = _learn(f, inner, rng, x_scale, resolution, joint, answer=answer)
     except NonFiniteValue:  # not even there
         return Units(power_of_two(np.minimum(scale, most)), 1.0, 1.0)
     if x_scale is not None or np.all(found.lengths <= most):
@@ -146,6 +171,7 @@ class _Surroundings:
     eps: float
     rng: np.random.Generator
     resolution: float = 0.0
+    joint: Joint | None = None
 
     def _both(self, ends: Vector) -> tuple[Vector, Vector]:
         """f at x plus and minus each of these rows; NaN where it is missing."""
@@ -239,6 +265,8 @@ class _Surroundings:
                 break
             own = own.copy()
             own[which] /= cut
+            if self.joint is not None and np.any(self.joint.which):
+                own[self.joint.which] = np.min(own[self.joint.which])
         F = typical_curvature(seen.sizes[seen.known]) or self._along_signs(own) or 1.0
         value = float(power_of_two(np.asarray(F)))
         return Units(own, value, F)

@@ -1,4 +1,13 @@
-"""Methods: frozen settings and one generator each, and the presets that configure them by name."""
+"""Methods: frozen settings and one generator each, and the presets that configure them by name.
+
+>>> import escapade
+>>> from escapade.curvature import Cheapest
+>>> from escapade.methods import ZOGDNCF
+>>> finder = Cheapest(delta=0.1, failure=5e-4)
+>>> method = ZOGDNCF(epsilon=1e-3, delta=0.1, eta=0.2, finder=finder, mu_check=1e-5)
+>>> escapade.minimize(lambda x: x @ x, [1.0, 2.0], method=method, gtol=1e-3, curvtol=0.1, rng=0).success
+True
+"""
 
 from .agd_ncf import ZOAGDNCF
 from .auto import Auto

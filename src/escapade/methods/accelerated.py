@@ -20,6 +20,7 @@ class Accelerated:
     epsilon: float
     """A gradient of 3/4 of this is small."""
     eta: float
+    """The step size."""
     theta: float
     """One less the momentum."""
     gamma: float

@@ -27,8 +27,11 @@ class Boosted:
     """
 
     method: Method
+    """What is run."""
     certify: Certify
+    """What judges its last iterate."""
     copies: int
+    """Runs at most."""
 
     name: ClassVar[str] = "boosted"
 

@@ -37,10 +37,13 @@ class GradientCheck:
     """
 
     epsilon: float
+    """The gradient norm to reach."""
     sigma2: float | None
     """E |grad f_i - grad f|^2; None measures it at each point."""
     failure: float
+    """The probability of a wrong answer."""
     mu: Steps
+    """The smoothing parameter."""
 
     @property
     def size(self) -> int:

@@ -39,9 +39,13 @@ class Escaping:
     descent: Method
     """Anything with `iterates(f, x, rng)`."""
     finder: Finder
+    """What looks for negative curvature."""
     epsilon: float
+    """A gradient of 3/4 of this is small."""
     delta: float
+    """The negative curvature that is still accepted."""
     mu: Any
+    """The difference step of that gradient."""
     rho: float | None = None
     """The escape step is delta / rho; None searches for its length, on functions without samples."""
     sigma2: float | None = None

@@ -29,13 +29,19 @@ class Goal:
     """What the user asked for."""
 
     gtol: float
+    """The gradient norm to reach."""
     curvtol: float
+    """The negative curvature that is still accepted."""
     failure: float
+    """What the method may spend of the failure probability."""
     noise: float | str | None = None
+    """As in `minimize`."""
     curvature: float | None = None
     """The F of relative tolerances, in the units of the run; None: they are absolute."""
     prefer: Literal["queries", "rounds"] = "queries"
+    """As in `minimize`."""
     evidence: Literal["sampled", "whole"] = "sampled"
+    """As in `minimize`."""
     certificate_maxfev: float | None = None
     """What a certificate may cost; None: what its price allows."""
 

@@ -23,10 +23,13 @@ class ZOGDNCF:
     """ZO-GD-NCF, Algorithm 5 of Zhang, Xiong & Gu (2022)."""
 
     epsilon: float
+    """The gradient norm to reach."""
     delta: float
+    """The negative curvature that is still accepted."""
     eta: float
     """Step size: 1 / (4 ell) for Option I, 1 / (8 d ell) for Option II."""
     finder: Finder
+    """What looks for negative curvature."""
     mu_check: Steps
     """mu_1, the smoothing parameter of line 2."""
     mu_step: Steps | None = None
@@ -34,7 +37,9 @@ class ZOGDNCF:
     rho: float | None = None
     """The escape step is delta / rho; None searches for its length."""
     option: Literal[1, 2] = 1
+    """1 for CoordGradEst, 2 for RandGradEst."""
     K: int | None = None
+    """The most iterations; None: no end."""
 
     name: ClassVar[str] = "zo-gd-ncf"
 

@@ -22,11 +22,17 @@ class Neon2GD:
     """Gradient descent with Neon2 (deterministic), Allen-Zhu & Li (2018). It needs a problem with gradients."""
 
     epsilon: float
+    """The gradient norm to reach."""
     delta: float
+    """The negative curvature that is still accepted."""
     eta: float
+    """The step size."""
     finder: Neon2Deterministic
+    """What looks for negative curvature."""
     rho: float | None = None
+    """The escape step is delta / rho; None searches for its length."""
     K: int | None = None
+    """The most iterations; None: no end."""
 
     name: ClassVar[str] = "neon2-gd"
     uses_gradients: ClassVar[bool] = True

@@ -28,15 +28,21 @@ class PAGD:
     """
 
     eta: float
+    """The step size."""
     r: float
+    """The radius of the perturbation."""
     g_thres: float
+    """A gradient below it is small."""
     f_thres: float
+    """The least gain of an escape."""
     t_thres: int
+    """Iterations of an escape."""
     h: Steps
     """Forward difference step of the descent, g_thres / (4 c_h)."""
     h_low: Steps
     """Forward difference step of the escape."""
     form: Literal["printed", "continue"] = "continue"
+    """"printed", or "continue": what follows an escape that failed."""
 
     name: ClassVar[str] = "pagd"
 

@@ -202,4 +202,7 @@ PRESETS: dict[str, Preset] = {
     "zo-scrn": scrn,
     **{f"escaping-{solver.lower()}": partial(scipy_escaping, solver=solver) for solver in SCIPY_OPTIONS},
 }
-"""Methods by name. "-ii" is Option II; "escaping-" wraps a solver of SciPy's."""
+"""Methods by name. "-ii" is Option II; "escaping-" wraps a solver of SciPy's.
+
+:meta hide-value:
+"""

@@ -26,8 +26,11 @@ class RSPI:
     """
 
     sigma_1: float
+    """The length of the random step."""
     sigma_2: float
+    """The length of the step along DFPI's direction."""
     T_DFPI: int
+    """Power iterations."""
     eta: float
     """Step of the power iteration."""
     c: float
@@ -39,7 +42,9 @@ class RSPI:
     every: int = 20
     """T_sigma1."""
     K: int | None = None
+    """The most iterations; None: no end."""
     form: Literal["printed", "authors"] = "printed"
+    """"printed", or as the code of the "authors": where power iterations run."""
 
     name: ClassVar[str] = "rspi"
 

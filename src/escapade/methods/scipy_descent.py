@@ -25,7 +25,9 @@ class SciPyDescent:
     """A solver of SciPy's as a descent: one run of `scipy.optimize.minimize`."""
 
     solver: str
+    """Its name in SciPy."""
     options: dict[str, Any] = field(default_factory=dict)
+    """Its options."""
 
     name: ClassVar[str] = "scipy"
 

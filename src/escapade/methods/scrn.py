@@ -35,12 +35,17 @@ class ZOSCRN:
     nu_gradient: float
     """Smoothing radius of the gradient: at the Hessian's, second-order terms would be noise above any small gtol."""
     m_gradient: int
+    """Directions of a gradient."""
     m_hessian: int
+    """Directions of a Hessian."""
     alpha: float
+    """The weight of the cubic term."""
     tolerance: float
+    """The run ends at a step shorter than this."""
     batch: int | Callable[[Oracle, Array, np.random.Generator], int] = 1
     """Samples behind every value, if the function has samples; or how many at a point."""
     T: int | None = None
+    """The most steps; None: no end."""
 
     name: ClassVar[str] = "zo-scrn"
 

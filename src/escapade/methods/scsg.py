@@ -22,13 +22,19 @@ class ZOSCSG:
     """ZO-SCSG, Algorithm 6 of Zhang, Xiong & Gu (2022). It stops at no point of its own."""
 
     B: int
+    """The batch of an epoch."""
     b: int
+    """The mini-batch of a step."""
     eta: float
+    """The step size."""
     mu: Steps
+    """The smoothing parameter."""
     option: Literal[1, 2] = 1
+    """1 for CoordGradEst, 2 for RandGradEst."""
     directions: Directions = "own"
     """Of Option II: one for every component of a minibatch, or one that all of them share."""
     T: int | None = None
+    """Epochs; None: no end."""
 
     name: ClassVar[str] = "zo-scsg"
 

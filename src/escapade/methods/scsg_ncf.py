@@ -26,14 +26,19 @@ class ZOSCSGNCF:
     """ZO-SCSG-NCF, Algorithm 7 of Zhang, Xiong & Gu (2022)."""
 
     delta: float
+    """The negative curvature that is still accepted."""
     rho: float
+    """The escape step is delta / rho."""
     epochs: ZOSCSG | Callable[[float], ZOSCSG]
     """Or those for the sigma^2 that the check saw at this point."""
     check: GradientCheck
+    """What decides whether the gradient is small."""
     finder: SampledFinder
+    """What looks for negative curvature."""
     fallback: ZOSGDNCF | None = None
     """What line 1 returns when b > B."""
     K: int | None = None
+    """The most iterations; None: no end."""
 
     name: ClassVar[str] = "zo-scsg-ncf"
 

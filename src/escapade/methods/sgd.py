@@ -24,10 +24,13 @@ class ZOSGD:
     """
 
     eta: float
+    """The step size."""
     batch: int
     """|S|."""
     mu: Steps
+    """The smoothing parameter."""
     T: int | None = None
+    """Steps; None: no end."""
 
     name: ClassVar[str] = "zo-sgd"
 

@@ -24,6 +24,7 @@ class ZOSGDNCF:
     """ZO-SGD-NCF, Algorithm 4 of Zhang, Xiong & Gu (2022)."""
 
     delta: float
+    """The negative curvature that is still accepted."""
     eta: float
     """Step size: 1 / (4 ell) for Option I, 1 / (32 d ell) for Option II."""
     batch: int | None
@@ -31,12 +32,17 @@ class ZOSGDNCF:
     check: GradientCheck
     """Lines 2 and 3: whether the gradient norm is at most epsilon, or at least epsilon / 2 (Proposition 1)."""
     finder: SampledFinder
+    """What looks for negative curvature."""
     mu_step: Steps
+    """The smoothing parameter of steps."""
     rho: float
+    """The escape step is delta / rho."""
     option: Literal[1, 2] = 1
+    """1 for CoordGradEst, 2 for RandGradEst."""
     directions: Directions = "own"
     """Of Option II: one for every component of S, or one that all of them share."""
     K: int | None = None
+    """The most iterations; None: no end."""
 
     name: ClassVar[str] = "zo-sgd-ncf"
 

@@ -26,12 +26,19 @@ class ZOSPIDER:
     """
 
     epsilon_tilde: float
+    """The norm of the estimated gradient at which it stops."""
     eta: float
+    """The step size."""
     S1: int
+    """The large batch."""
     S2: int
+    """The small batch."""
     q: int
+    """The large batch is drawn every q-th time."""
     mu: Steps
+    """The smoothing parameter."""
     K: int | None = None
+    """The most iterations; None: no end."""
 
     name: ClassVar[str] = "zo-spider"
 

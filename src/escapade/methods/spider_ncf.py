@@ -33,12 +33,17 @@ class ZOSPIDERNCF:
     """
 
     delta: float
+    """The negative curvature that is still accepted."""
     rho: float
+    """Escapes have length delta / rho."""
     spider: ZOSPIDER | Callable[[Oracle, Array, np.random.Generator], ZOSPIDER]
     """Or those for a point, where a search has ended; then v_k begins afresh."""
     finder: SampledFinder
+    """What looks for negative curvature."""
     J: int | None = None
+    """The most searches; None: no end."""
     form: Literal["printed", "downhill"] = "printed"
+    """"printed", or "downhill": which way an escape goes."""
 
     name: ClassVar[str] = "zo-spider-ncf"
 

@@ -32,6 +32,7 @@ class ZOTwoPoint:
     """
 
     eta: float
+    """The step size."""
     u: float
     """Radius of the smoothing."""
     r: float

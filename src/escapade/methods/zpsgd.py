@@ -22,6 +22,7 @@ class ZPSGD:
     """ZPSGD, Jin, Liu, Ge & Jordan (2018), as printed by Zhang, Xiong & Gu (2022). It has no stopping test."""
 
     eta: float
+    """The step size."""
     r: float
     """Radius of the noise."""
     m: int
@@ -29,6 +30,7 @@ class ZPSGD:
     sigma: float
     """Radius of the smoothing."""
     T: int | None = None
+    """Steps; None: no end."""
 
     name: ClassVar[str] = "zpsgd"
 

@@ -70,6 +70,14 @@ class Oracle:
     loss : Loss, optional
         The function returns a vector of residuals for each point. Its values are what these cost by the loss, one query
         each; `residuals` is the view of the same oracle that gives the vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import escapade
+    >>> f = escapade.Oracle.of(lambda x: x @ x, maxfev=3)
+    >>> float(f.value(np.array([1.0, 2.0]))), f.ledger.queries
+    (5.0, 1)
     """
 
     _engine: Engine
@@ -204,6 +212,13 @@ class Oracle:
     def keep(self, journal: Record) -> None:
         """Take values from a journal as long as it has them, and record those that come after."""
         self._engine.journal = journal
+
+    @property
+    def first_budget(self) -> float:
+        """The budget that a run began with, which a journal remembers where it was raised since (infinity without)."""
+        engine = self._engine
+        began = engine.maxfev if engine.journal is None else engine.journal.begun["limits"]["maxfev"]
+        return math.inf if began is None else float(began)
 
     def forget_derivatives(self) -> None:
         """Go on without the user's gradients and products."""
@@ -397,19 +412,33 @@ class Oracle:
         rows, precision, lost = self._vectors("gradient", evaluate, stencil, batch)
         self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
         self.ledger.gradients += int(np.isfinite(rows[:, 0]).sum()) * self._weight()
-        rows = rows if self.unit is None else rows * to_numpy(self.unit)
-        return self._whole(rows / self.value_unit, stencil, lost)
+        return self._whole(self._pulled(rows) / self.value_unit, stencil, lost)
 
     def product(self, x: Array, v: NDArray[np.float64]) -> NDArray[np.float64]:
         """The user's own product of the Hessian at x with a vector: no query, counted apart."""
         evaluate = self._engine.products
         if evaluate is None:
             raise MissingCapability("this function declares no Hessian-vector products: pass them as hessp=")
-        unit = np.ones(len(v)) if self.unit is None else to_numpy(self.unit).astype(np.float64)
-        (row,), precision, lost = self._vectors("product", evaluate, point(x), (v * unit,))
+        for frame in self.inner:
+            v = frame.direction(v)
+        if self.unit is not None:
+            v = v * to_numpy(self.unit).astype(np.float64)
+        if self.outer is not None:
+            v = self.outer.direction(v)
+        rows, precision, lost = self._vectors("product", evaluate, point(x), (v,))
         self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
-        self.ledger.products += bool(np.isfinite(row[0]))
-        return np.asarray(self._whole((row * unit / self.value_unit)[None, :], point(x), lost)[0])
+        self.ledger.products += bool(np.isfinite(rows[0, 0]))
+        return np.asarray(self._whole(self._pulled(rows) / self.value_unit, point(x), lost)[0])
+
+    def _pulled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Gradients of the user's function as those of this view."""
+        if self.outer is not None:
+            rows = self.outer.pulled(rows)
+        if self.unit is not None:
+            rows = rows * to_numpy(self.unit)
+        for frame in reversed(self.inner):
+            rows = frame.pulled(rows)
+        return rows
 
     def _vectors(
         self,
@@ -420,12 +449,30 @@ class Oracle:
         shape: tuple[int, ...] | None = None,
     ) -> tuple[NDArray[np.float64], float, str]:
         """What one of the user's derivatives says at the points of a stencil, in the user's own units: arrays of this
-        shape, vectors if it is None."""
+        shape, vectors if it is None. Points outside the domain are missing, and are not asked for."""
+        stencil, domain = self._outward(stencil), self._engine.domain
+        if domain.unbounded:
+            return self._vectors_outward(what, evaluate, stencil, batch, shape)
+        block = domain.snapped(stencil.rows(0, stencil.size))
+        inside = np.flatnonzero(domain.contains(to_numpy(block)))
+        rows, precision, lost = np.full((stencil.size, *(shape or (stencil.d,))), np.nan), 0.0, ""
+        if len(inside):
+            part = points(namespace(block).take(block, to_device(inside, block), axis=0))
+            rows[inside], precision, lost = self._vectors_outward(what, evaluate, part, batch, shape)
+        return rows, precision, lost or (OUTSIDE if len(inside) < stencil.size else "")
+
+    def _vectors_outward(
+        self,
+        what: str,
+        evaluate: Evaluate,
+        stencil: Stencil,
+        batch: tuple[Any, ...],
+        shape: tuple[int, ...] | None = None,
+    ) -> tuple[NDArray[np.float64], float, str]:
+        """The same for points of the user's function."""
         self._weight()
         self._in_time()
         engine, ledger = self._engine, self.ledger
-        if self.unit is not None:
-            stencil = stencil.scaled(self.unit)
         self._inside(stencil, (0, stencil.size))
         failures = engine.failures.at_start() if ledger.gradients == 0 else engine.failures
         name = {"gradient": "jac", "product": "hessp"}[what]
@@ -460,10 +507,11 @@ class Oracle:
         evaluate, length = self._engine.gradients, getattr(self._engine.kind, "length", None)
         if evaluate is None or length is None:
             raise MissingCapability("no Jacobian of residuals was given: pass jac=, or leave it to differences")
-        (J,), precision, lost = self._vectors("gradient", evaluate, point(x), (), (length, x.shape[0]))
+        shape = (length, self._dimension(x.shape[0]))
+        (J,), precision, lost = self._vectors("gradient", evaluate, point(x), (), shape)
         self._engine.gradient_precision = max(self._engine.gradient_precision, precision)
         self.ledger.gradients += bool(np.isfinite(J[0, 0]))
-        J = J if self.unit is None else J * to_numpy(self.unit)
+        J = self._pulled(J)
         flat = (J / math.sqrt(self.value_unit)).reshape(1, -1)
         return np.asarray(self._whole(flat, point(x), lost)).reshape(J.shape)
 
@@ -489,13 +537,16 @@ class Oracle:
 
     def _evaluate(self, stencil: Stencil, *, keep_best: bool) -> tuple[NDArray[np.float64], str]:
         """The values, NaN where one is missing, and why the first of those is."""
-        if self.inner or self.outer is not None:
-            stencil = Stencil(stencil.size, self._dimension(stencil.d), partial(self._placed_rows, stencil))
-        elif self.unit is not None:
-            stencil = stencil.scaled(self.unit)
+        stencil = self._outward(stencil)
         if not self._engine.domain.unbounded:
             return self._evaluate_inside(stencil, keep_best=keep_best)
         return self._evaluate_all(stencil, keep_best=keep_best)
+
+    def _outward(self, stencil: Stencil) -> Stencil:
+        """The points of this view as those of the user's function."""
+        if self.inner or self.outer is not None:
+            return Stencil(stencil.size, self._dimension(stencil.d), partial(self._placed_rows, stencil))
+        return stencil if self.unit is None else stencil.scaled(self.unit)
 
     def _placed(self, rows: Array) -> Array:
         """Points of this view, the rows of a matrix, as those of the user's function."""

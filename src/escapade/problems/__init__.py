@@ -2,6 +2,11 @@
 
 Every problem is a `Problem`: call it for values, one point or many rows at a time, and ask it for its
 derivatives and critical points. `REGISTRY` holds a small instance of each, by name.
+
+>>> import escapade
+>>> octopus = escapade.problems.Octopus(d=3)
+>>> escapade.certify(octopus, octopus.start, gtol=1e-4, rng=0).verdict
+'saddle'
 """
 
 from __future__ import annotations
@@ -49,7 +54,10 @@ REGISTRY: dict[str, Callable[[], Problem]] = {
     "stochastic_cubic": lambda: StochasticCubic(d=10, n=64),
     "stream_cubic": lambda: StreamCubic(d=10),
 }
-"""Small default instances by name."""
+"""Small default instances by name.
+
+:meta hide-value:
+"""
 
 
 def get(name: str) -> Problem:

@@ -17,9 +17,9 @@ from escapade.problems.base import Array, Matrix, Problem, Vector, at_least, lik
 class LinearNetwork(Problem):
     r"""A deep linear network on whitened inputs (Baldi and Hornik 1989; Kawaguchi 2016).
 
-    .. math:: f(W_1, \dots, W_N) = \tfrac12 \|W_N \cdots W_1 - \Phi\|_F^2
+    .. math:: f(W_1, \ldots, W_N) = \tfrac12 \|W_N \cdots W_1 - \Phi\|_F^2
 
-    The variables are the entries of :math:`W_1, \dots, W_N` in this order, each matrix row by row. The
+    The variables are the entries of :math:`W_1, \ldots, W_N` in this order, each matrix row by row. The
     singular values of :math:`\Phi` are 1, 2, ..., r with ``r`` the least width of the two ends.
 
     Parameters

@@ -1,4 +1,12 @@
-"""Numbers of the theorems, literally: settings and query complexities, the paper's and those of later methods."""
+"""Numbers of the theorems, literally: settings and query complexities, the paper's and those of later methods.
+
+>>> from escapade.theory import theorem_4
+>>> settings = theorem_4(ell=4.0, rho=1.0, Delta_f=1.0, d=2, epsilon=0.1, delta=0.3, p=0.1)
+>>> settings.eta
+0.0625
+>>> settings.method().name
+'zo-gd-ncf'
+"""
 
 from .complexity import TABLE, Constants, Row
 from .pagd import PAGDInitialisation, pagd_initialisation

@@ -28,13 +28,21 @@ class Constants:
     """
 
     d: int
+    """The number of variables."""
     epsilon: float
+    """The gradient norm to reach."""
     delta: float
+    """The negative curvature that is still accepted."""
     ell: float = 1.0
+    """A Lipschitz constant of the gradient."""
     rho: float = 1.0
+    """A Lipschitz constant of the Hessian."""
     sigma: float = 1.0
+    """A bound on the deviation of a sample's gradient."""
     Delta_f: float = 1.0
+    """f(x_0) less the least value."""
     p: float = 1e-3
+    """The probability of failure."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -154,9 +162,13 @@ class Row:
     """A row of Table 1, or of `theory.since.SINCE`."""
 
     name: str
+    """The method."""
     setting: Literal["deterministic", "stochastic"]
+    """Values, or averages over samples."""
     estimator: str
+    """How gradients are estimated."""
     technique: str
+    """How saddles are left."""
     guarantee: str
     """Which second-order point: (epsilon, bound on the negative curvature)."""
     printed: str
@@ -242,4 +254,7 @@ TABLE: dict[str, Row] = {
         ),
     )
 }
-"""The paper's Table 1, by method."""
+"""The paper's Table 1, by method.
+
+:meta hide-value:
+"""

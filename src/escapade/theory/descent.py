@@ -29,13 +29,21 @@ class Descents(Resolvable):
     """What the theorems of ZO-GD-NCF and ZO-SGD-NCF have in common."""
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     Delta_f: float
+    """f(x_0) less the least value."""
     d: int
+    """The number of variables."""
     epsilon: float
+    """The gradient norm to reach."""
     delta: float
+    """The negative curvature that is still accepted."""
     p: float
+    """The probability of failure."""
     option: Option
+    """1 for CoordGradEst, 2 for RandGradEst."""
     C_K: float
     """Hidden in K. The least gains of a step in the proofs, delta^3 / (12 rho^2) and epsilon^2 / (128 ell),
     or for Option II epsilon^2 / (1024 d ell), ask for 128 or 1024, and then for the expected number of steps only."""
@@ -44,6 +52,7 @@ class Descents(Resolvable):
     mu_step: float
     """mu_2, of the step."""
     eta: float
+    """The step size."""
     K: float
     """C_K (rho^2 Delta_f / delta^3 + ell Delta_f / epsilon^2), the second term d times larger for Option II."""
 
@@ -79,6 +88,7 @@ class Theorem3(Descents):
     """
 
     sigma: float
+    """A bound on the deviation of a sample's gradient."""
     as_proved: bool
     """Whether mu_check is `mu_check_proof`, or sqrt(3 epsilon / (2 rho sqrt(d))) as printed."""
     mu_check_proof: float

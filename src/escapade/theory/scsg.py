@@ -33,13 +33,21 @@ class Theorem7(Resolvable):
     """
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     sigma: float
+    """A bound on the deviation of a sample's gradient."""
     Delta_f: float
+    """f(x_0) less the least value."""
     d: int
+    """The number of variables."""
     epsilon: float
+    """The gradient norm to reach."""
     delta: float
+    """The negative curvature that is still accepted."""
     option: Option
+    """1 for CoordGradEst, 2 for RandGradEst."""
     gamma: float
     """eta ell in units of (b' / B)^(2/3): at most 1/4, or for Option II 1/8 (Lemma 14)."""
     c: float
@@ -53,6 +61,7 @@ class Theorem7(Resolvable):
     C_K: float
     """The constant hidden in K."""
     as_proved: bool
+    """With the constants of the proof, not those of the statement."""
     mu_check: float
     """mu_1 of line 4, sqrt(3 epsilon / (4 rho sqrt(d)))."""
     mu_step: float

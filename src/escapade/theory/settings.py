@@ -47,11 +47,17 @@ class Theorem1:
     """The settings of ZO-NCF-Online, Algorithms 1 and 2 of Zhang, Xiong & Gu (2022)."""
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     d: int
+    """The number of variables."""
     delta: float
+    """The negative curvature that is still accepted."""
     p: float
+    """The probability of failure."""
     C0: float
+    """The constant C_0 of Algorithm 1."""
     eta: float
     """Step of Oja's iteration, delta / (C_0^2 ell^2 log(100 d))."""
     T: float
@@ -90,11 +96,17 @@ class Theorem2:
     """The settings of ZO-NCF-Deterministic, Algorithm 3 of Zhang, Xiong & Gu (2022)."""
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     d: int
+    """The number of variables."""
     delta: float
+    """The negative curvature that is still accepted."""
     p: float
+    """The probability of failure."""
     C1: float
+    """The constant C_1 of Algorithm 3."""
     T: float
     """Iterations, C_1^2 log(d/p) sqrt(ell) / sqrt(delta)."""
     perturbation: float

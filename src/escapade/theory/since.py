@@ -33,17 +33,29 @@ class ZhangGu(Resolvable):
     s = gamma / (4 rho), with kappa = ell / sqrt(rho epsilon)."""
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     Delta_f: float
+    """f(x_0) less the least value."""
     d: int
+    """The number of variables."""
     epsilon: float
+    """The gradient norm to reach."""
     p: float
+    """The probability of failure."""
     C_mu: float
+    """The hidden constant of the difference steps."""
     kappa: float
+    """ell / sqrt(rho epsilon)."""
     eta: float
+    """The step size."""
     theta: float
+    """One less the momentum."""
     gamma: float
+    """The curvature at which momentum is given up."""
     s: float
+    """The step of the exploitation of negative curvature."""
     T: float
     """Iterations between perturbations."""
     r: float
@@ -88,6 +100,7 @@ class ZhangGu1(ZhangGu):
     """The settings of Algorithm 1, zeroth-order perturbed accelerated gradient descent."""
 
     c: float
+    """The hidden constant of its logarithm."""
     chi: float
     """max(1, log(d ell Delta_f / (rho epsilon p)))."""
 
@@ -246,4 +259,7 @@ SINCE: dict[str, Row] = {
         ),
     )
 }
-"""Methods that came after the paper, in the form of its table."""
+"""Methods that came after the paper, in the form of its table.
+
+:meta hide-value:
+"""

@@ -29,14 +29,21 @@ class Spiders(Resolvable):
     """What the two theorems of ZO-SPIDER have in common."""
 
     ell: float
+    """A Lipschitz constant of the gradient."""
     rho: float
+    """A Lipschitz constant of the Hessian."""
     sigma: float
     """A bound on the deviation of every component's gradient (Assumption 2), not only of their mean square."""
     Delta_f: float
+    """f(x_0) less the least value."""
     d: int
+    """The number of variables."""
     epsilon: float
+    """The gradient norm to reach."""
     n_0: float
+    """The free parameter n_0."""
     as_proved: bool
+    """With the constants of the proof, not those of the statement."""
     S1: float
     """16 sigma^2 / epsilon^2."""
     S2: float
@@ -48,6 +55,7 @@ class Spiders(Resolvable):
     K_0: float
     """By when it ends."""
     epsilon_tilde: float
+    """The norm of the estimated gradient at which it stops."""
     mu: float
     """(epsilon epsilon_tilde / (8 q^2 rho^2 d))^(1/4)."""
 
@@ -74,6 +82,7 @@ class Theorem8(Spiders):
     """
 
     delta: float
+    """The negative curvature that is still accepted."""
     script_K: float
     """delta ell n_0 / (rho epsilon): steps between two searches, and mini-steps of an escape."""
     J: int
@@ -121,6 +130,7 @@ class Theorem9(Spiders):
     """
 
     p: float
+    """The probability of failure."""
     K_0_proof: float
     """floor(4 ell n_0 Delta_f / epsilon^2) + 2, what the proof uses; the statement has no Delta_f in K_0."""
 

@@ -19,12 +19,12 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2, to_numpy
 from ...certificate import Certificate, Certifier
-from ...curvature import Evidence
+from ...curvature import Evidence, price
 from ...derivatives.settings import NOISE
 from ...stopping import Ending, Stop
 from ...trace import Iterate, Move
 from ..base import Iterates
-from .box import BoxDifferences, BoxPoint
+from .box import BoxDifferences, BoxPoint, ExactBoxDifferences
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
 from .line_search import search
@@ -175,7 +175,10 @@ class BoxRun:
         p = self._snapped(state.p)
         moved = None if p is state.p else Move.DESCENT
         self.attempts += 1
-        certifier = replace(self.certifier, failure=budget.of_certificate(self.certifier.failure, self.attempts))
+        failure, most = budget.of_certificate(self.certifier.failure, self.attempts), self.certifier.maxfev
+        if most is None:
+            most = price.cap_of_run(len(self.differences.movable), self.differences.f.ledger.queries)
+        certifier = replace(self.certifier, failure=failure, maxfev=most)
         certificate = certifier(self.differences.f, self.differences.array(p.y), self.rng)
         if not math.isfinite(certificate.fun):  # the budget ended before the value
             certificate = replace(certificate, fun=p.f)
@@ -203,6 +206,9 @@ class BoxRun:
         noise = certificate.trusted.get("noise")
         if noise is not None and noise.source in ("given", "estimated"):
             differences.noise = max(differences.noise, noise.value)
+        own = certificate.trusted.get("jac")
+        if own is not None and isinstance(differences, ExactBoxDifferences):
+            differences.level = max(differences.level, own.value)
         if differences.gradient_error(p) > DESCENT.small * differences.gtol:
             self.descent.noise = NoiseState.DOMINATES_FORWARD
         self.descent.region.at_least(TRUST_REGION.after_failure)
@@ -234,14 +240,8 @@ class BoxRun:
 
     def _modelled(self, p: BoxPoint) -> BoxPoint:
         """p with its gradient, and a new model."""
-        differences = self.differences
-        if differences.few:
-            q, B = differences.dense(p)
-        else:
-            q, diagonal = differences.central(p)
-            B = np.diag(diagonal)
+        q, B = self.differences.modelled(p)
         self.descent.model = Model(DenseMatrix(B))
-        assert isinstance(q, BoxPoint)
         return q
 
     def _snapped(self, p: BoxPoint) -> BoxPoint:

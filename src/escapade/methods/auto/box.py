@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._array import Vector, norm2
-from ...derivatives.settings import FEASIBLE
+from ..._array import Vector, epsilon, norm2
+from ...derivatives.settings import FEASIBLE, NOISE
 from ...oracle import or_nan, points
 from . import quadratic
 from .dense import DenseMatrix
@@ -148,12 +149,72 @@ class BoxDifferences(Differences):
             B[i, j] = B[j, i] = np.nan_to_num((values - p.f - change[i] - change[j]) / (h[i] * h[j]))
         return q, B
 
+    def modelled(self, p: BoxPoint) -> tuple[BoxPoint, Matrix]:
+        """p with its gradient, and a first model of the Hessian: all second differences where these are few, else its
+        diagonal.
+
+        Queries: those of `dense`, or 2*d
+        """
+        if self.few:
+            q, B = self.dense(p)
+        else:
+            q, diagonal = self.central(p)
+            B = np.diag(diagonal)
+        assert isinstance(q, BoxPoint)
+        return q, B
+
     def snapped(self, p: BoxPoint) -> Vector:
         """p, on the bounds that it all but reached and that its slopes lead to."""
         lower, upper = self.sides
         near = FEASIBLE.snap
         y = np.where((p.y - lower <= near) & (p.g >= 0), lower, p.y)
         return np.where((upper - p.y <= near) & (p.g <= 0), upper, y)
+
+
+@dataclass
+class ExactBoxDifferences(BoxDifferences):
+    """The same for a function with gradients: all slopes are known at every point."""
+
+    level: float = 0.0
+    """The standard deviation of the error of an entry of a gradient, once it was measured."""
+
+    @property
+    def few(self) -> bool:
+        """All second differences are never cheaper than gradients."""
+        return False
+
+    def gradient_error(self, p: Point) -> float:
+        """The norm of what noise does to a gradient."""
+        rounding = max(epsilon(self.x), self.f.gradient_precision) * p.steepness
+        return max(self.level * (math.sqrt(self.d) + NOISE.deviations), rounding)
+
+    def sloped(self, p: BoxPoint, g: Vector, diagonal: Vector, which: Index) -> BoxPoint:
+        """p with its gradient.
+
+        Queries: none; a gradient
+        """
+        g, nothing = self.f.tagged("descent").gradient(self.array(p.y)), np.zeros(self.d, dtype=np.bool_)
+        return replace(p, g=g, h=self.ones, row=g, kind=GradientKind.EXACT, predicted=nothing)
+
+    def central(self, p: Point) -> tuple[Point, Vector]:
+        """The same, and ones for a diagonal that nobody asks of it."""
+        assert isinstance(p, BoxPoint)
+        return self.sloped(p, self.ones, self.ones, self.movable), self.ones
+
+    def modelled(self, p: BoxPoint) -> tuple[BoxPoint, Matrix]:
+        """p with its gradient, and a multiple of the identity, as large as the Hessian along the way down into the box.
+
+        Queries: none; two gradients
+        """
+        p = self.sloped(p, self.ones, self.ones, self.movable)
+        way, curvature = np.where(p.free, -p.g, 0.0), 0.0
+        if np.any(way):
+            t = float(np.cbrt(max(epsilon(self.x), self.level / p.steepness))) * float(np.median(p.scale))
+            there = self.host(p.y + t * way / norm2(way))
+            q = self.sloped(self.point(there, p.f), self.ones, self.ones, self.movable)
+            moved = there != p.y
+            curvature = norm2((q.g - p.g)[moved]) / norm2((there - p.y)[moved]) if np.any(moved) else 0.0
+        return p, np.diag(np.full(self.d, max(curvature, self.curvtol)))
 
 
 # The subproblem

@@ -30,7 +30,7 @@ from ...trace import Iterate, Move
 from ..base import Iterates
 from .batched import BatchedNewton
 from .bounded import in_box
-from .box import BoxDifferences
+from .box import BoxDifferences, ExactBoxDifferences
 from .certify import CertificateSearch, update_with_products
 from .dense import DenseMatrix
 from .descent import Descent, NoiseState
@@ -113,7 +113,8 @@ class Auto:
         return ValueReport(ValueKind.NOISE, level, max(abs(p.f), level))
 
     def _in_box(self, f: Oracle, x: Array, rng: np.random.Generator) -> Iterates:
-        differences = BoxDifferences(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
+        kind = ExactBoxDifferences if f.differentiable else BoxDifferences
+        differences = kind(f, x, Tolerances(self.epsilon, self.delta, self.curvature))
         given: Any = {"gtol": self.epsilon, "curvtol": self.delta, "curvature": self.curvature, "noise": self.noise}
         certifier = replace(self.certifier or Certifier(failure=self.failure, **given), failure=self.failure)
         return (yield from in_box(differences, certifier, rng, self.noise))

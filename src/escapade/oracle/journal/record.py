@@ -41,6 +41,17 @@ class Journal:
     tag : str, optional
         Anything that names the version of the function (a commit, a date). A journal with another tag is refused: a
         changed function is not the same, and nobody else can tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import escapade
+    >>> from pathlib import Path
+    >>> kept = escapade.Journal(Path(tempfile.mkdtemp()) / "run.db", tag="v1")
+    >>> first = escapade.minimize(lambda x: x @ x, [1.0, 2.0], journal=kept, rng=0)
+    >>> again = escapade.minimize(lambda x: 1 / 0, [1.0, 2.0], journal=kept, rng=0)  # nothing is asked again
+    >>> again.nfev == first.nfev
+    True
     """
 
     path: str | os.PathLike[str]
@@ -171,13 +182,14 @@ class Record:
     def _refused(
         self, entry: Entry, purpose: str, digest: bytes, rows: int, batch: tuple[NDArray[np.int64], ...]
     ) -> bool:
-        """Refuse to replay values for other points than these; True if what is left was only a last certificate."""
+        """Refuse to replay values for other points than these; True if what is left was only a last certificate, and
+        last looks at a sampled function."""
         weight = batch[0].shape[-1] if batch else 1
         asked, held = (purpose, rows, weight), (entry.purpose, len(entry.values), entry.weight)
         if (asked, digest) == (held, entry.digest):
             return False
         left = {self.file.entry(number).purpose.split()[0] for number in range(self.replayed, self.held)}
-        if left == {"certificate"} and self.begun["limits"] != self.header["limits"]:
+        if left <= {"certificate", "watch"} and self.begun["limits"] != self.header["limits"]:
             return True
         what = "other points (or samples)"
         if asked != held:
