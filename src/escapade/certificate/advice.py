@@ -23,6 +23,7 @@ FIXED = {
 """Reasons that no tolerance would change."""
 
 EXACTER = "computed to more digits (or with tighter solvers inside), f would show less"
+OWN = "if that structure is f's own, resolution=0 believes f at all lengths"
 
 CAUSES = {
     "rounding": "f is exact to about {level:.1g}, and",
@@ -62,7 +63,7 @@ def _shown(certificate: Certificate) -> str:
         return f"{samples.value:.2g} samples show {' and '.join(unmet)} here: take more, or ask for {asked}"
     shown = f"{cause} {' and '.join(unmet)} can be shown here: ask for {asked}"
     if noise.source not in ("given", "estimated"):
-        return f"{shown}; {EXACTER}"
+        return f"{shown}; {EXACTER}" + (f"; {OWN}" if noise.source == "roughness" else "")
     least = certificate.gradient.upper if certificate.gradient.upper > certificate.gtol else 0.0
     fewer = f"show a gradient of {least / 10:.1g}" if least else "show curvatures a tenth as large"
     return f"{shown}; {RULES.evaluations} evaluations at each point, averaged, would {fewer}"
