@@ -25,11 +25,11 @@ from ..curvature import (
 )
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts
-from ..curvature.price import Allowance
 from ..curvature.settings import PRICE
 from ..derivatives.by_gradients import GradientModel, measure_by_gradients
 from ..derivatives.ladder import Kind, Ladder
-from ..derivatives.measure import Books, LocalModel, measure
+from ..derivatives.measure import TOO_DEAR as STEPS_TOO_DEAR
+from ..derivatives.measure import Allowance, Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import GROUPS, SAMPLING
@@ -171,15 +171,18 @@ class Certifier:
             known: Any = {"curvtol": self.curvtol, "gtol": self.gtol, "noise": self.noise, "x_scale": self.x_scale}
             local = measure_by_gradients(f, x, **known, rng=rng)
         else:
-            local = self._measure(f, x, rng, self.noise)
-        local = replace(local, began=self.began or local.began)
+            local = self._measure(f, x, rng, self.noise, self.began or Books.of(f))
         return local.asked(beside(self.tolerances, local, rng))
 
     def allowance(self, local: LocalModel) -> Allowance:
         """What the certificate of a point that was measured may spend."""
-        d, before = local.d, Allowance(local.f, math.inf, Books()).spent
-        cap = price.cap(d) if self.began is not None else price.cap_of_run(d, before)
-        return Allowance(local.f, cap if self.maxfev is None else self.maxfev, local.began)
+        return self._allowance(local.f, local.d, local.began)
+
+    def _allowance(self, f: Oracle, d: int, began: Books) -> Allowance:
+        if self.maxfev is not None:
+            return Allowance(f, self.maxfev, began)
+        before = Allowance(f, math.inf, Books()).spent
+        return Allowance(f, price.cap(d) if self.began is not None else price.cap_of_run(d, before), began)
 
     def _by_gradients(self, f: Oracle) -> bool:
         """Whether the user's gradients serve: differences of theirs take shorter steps than a resolution may allow."""
@@ -207,8 +210,7 @@ class Certifier:
             if ladder.alarming:
                 if dear := self._too_dear_above(local, certificate, ladder):
                     return dear
-                began = local.began
-                local = replace(self._measure(f, x, rng, scale.roughness(ladder)), began=began)
+                local = self._measure(f, x, rng, scale.roughness(ladder), local.began)
                 above = self._judged(x, local, Evidence(), rng)
                 if not above.holds:
                     certificate = self._only_below(certificate, above, ladder)
@@ -231,7 +233,7 @@ class Certifier:
         if allowance.allows(min(needed, price.rows(local.d) + price.few_products(local.d))):
             return None
         reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict="not looked at")
-        finding = replace(rules.undecided(reason, below.curvature), price=allowance.total(needed))
+        finding = replace(rules.undecided(reason, below.curvature), price=price.total(allowance, needed))
         return self.written(below.x, below.fun, below.gradient, finding, below.trusted, 0.0)
 
     def _only_below(self, below: Certificate, above: Certificate, ladder: Ladder) -> Certificate:
@@ -262,7 +264,10 @@ class Certifier:
         if local.report.constant and self.resolution == 0:
             return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
-            return self.written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
+            finding = rules.undecided(why)
+            if why == STEPS_TOO_DEAR:
+                finding = replace(finding, price=price.total(self.allowance(local), price.deciding(local.d)))
+            return self.written(x, local.f0, UNKNOWN, finding, noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)
         lower = finding.curvature.lower
         if finding.certified and lower > 0:
@@ -298,11 +303,13 @@ class Certifier:
         return advised(replace(certificate, attainable=(shown, curvtol)))
 
     def _measure(
-        self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None
+        self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None, began: Books
     ) -> LocalModel:
-        tolerances = {"curvtol": self.curvtol, "gtol": self.gtol}
+        """f around x, as far as a certificate that began then may spend on it."""
+        tolerances: Any = {"curvtol": self.curvtol, "gtol": self.gtol}
         known: Any = {"rho": self.rho, "noise": noise, "x_scale": self.x_scale, "resolution": self.resolution or 0.0}
-        return measure(f, x, **tolerances, **known, rng=rng)
+        known["allowance"] = self._allowance(f, x.shape[0], began)
+        return replace(measure(f, x, **tolerances, **known, rng=rng), began=began)
 
     def _curvature(
         self, local: LocalModel, rng: np.random.Generator, found: Finding | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import Matrix
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import Preconditioner
 from ..derivatives.products import VALUES, HessianProducts, Product
 from . import price
@@ -17,7 +17,6 @@ from .finding import Finder, Finding
 from .lanczos import Lanczos, LanczosOutcome
 from .obstacle import Obstacle
 from .overlap import MOST, PLAN, overlap
-from .price import Allowance
 from .settings import PRICE
 
 
@@ -95,7 +94,7 @@ class Cheapest(Finder):
         """An undecided finding at a price, which is that of all second differences if these cost less."""
         if finding.price == 0:
             return finding
-        return replace(finding, price=min(finding.price, allowance.total(price.second_differences(d))))
+        return replace(finding, price=min(finding.price, price.total(allowance, price.second_differences(d))))
 
     def _can_decide(self, local: LocalModel) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""

@@ -12,7 +12,7 @@ from .._array import Matrix, Vector
 from ..derivatives import product_errors
 from ..derivatives.consistency import AlongCheck
 from ..derivatives.estimates import DenseHessian
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import DiagonalPreconditioner
 from ..derivatives.products import KIND, HessianProducts
 from ..derivatives.settings import CONSISTENCY, STEPS
@@ -22,7 +22,6 @@ from . import price, soft
 from .complement import Complement
 from .finding import Finder, Finding, Soft
 from .obstacle import Obstacle, after
-from .price import Allowance
 from .settings import DENSE, FINDER, SOFT
 from .soft import Spectrum
 

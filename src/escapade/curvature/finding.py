@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import budget
 from .._array import Array, Matrix, Vector, like, to_numpy
-from ..derivatives.measure import LocalModel, measure
+from ..derivatives.measure import Allowance, LocalModel, measure
 from ..errors import BudgetExhausted
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import require_positive, require_probability
-from .price import Allowance
+from . import price
 
 CONSTANT = (
     "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
@@ -221,7 +221,7 @@ class Finder(ABC):
 
     def too_dear(self, finding: Finding, allowance: Allowance, queries: float) -> Finding:
         """An undecided finding, with the price of going on."""
-        return replace(finding, price=allowance.total(queries))
+        return replace(finding, price=price.total(allowance, queries))
 
     def undecided(self, reason: str, curvature: Interval = ANYWHERE, lowest: Vector | None = None) -> Finding:
         """The honest answer."""

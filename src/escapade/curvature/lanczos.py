@@ -16,7 +16,7 @@ from .._array import Matrix, Vector, norm2
 from .._text import counted
 from ..derivatives import product_errors
 from ..derivatives.consistency import AlongCheck
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
 from ..derivatives.products import KIND, HessianProducts, Order, Product
 from ..derivatives.settings import CONSISTENCY, NOISE, STEPS
@@ -25,7 +25,6 @@ from . import price
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import Thresholds, random_starts
-from .price import Allowance
 from .process import LanczosProcess
 from .settings import FINDER, LANCZOS, PRICE
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from .._array import Vector, like
 from ..derivatives.by_gradients import GradientModel, GradientProducts
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.products import HessianProducts
 from ..oracle import Stencil, central, retaken
 from . import price
-from .price import Allowance
 from .settings import NEWTON
 
 

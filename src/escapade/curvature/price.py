@@ -11,14 +11,10 @@ together cost about (1 + (k/d)^2) times all second differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 
-from ..derivatives.ladder import PURPOSE
-from ..derivatives.measure import Books
+from ..derivatives.measure import Allowance
 from ..derivatives.product_errors import many_variables, price_of_look
 from ..derivatives.settings import PRODUCTS
-from ..oracle import Oracle
 from .settings import DENSE, FINDER, PRICE
 
 
@@ -88,43 +84,6 @@ def most_products(d: int) -> int:
     return max(int(PRICE.products * d), PRICE.fewest)
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """What a certificate may spend from the moment it began: queries of f on its batch."""
-
-    f: Oracle
-    most: float
-    began: Books
-
-    @classmethod
-    def of(cls, f: Oracle, most: float) -> Allowance:
-        """From this moment on."""
-        return cls(f, most, Books.of(f))
-
-    @property
-    def spent(self) -> int:
-        """So far, the ladder of lengths apart."""
-        weight = 1 if self.f.batch is None else self.f.batch.weight
-        return (_bought(self.f.ledger.by_purpose) - _bought(self.began.by_purpose)) // max(weight, 1)
-
-    @property
-    def left(self) -> float:
-        """What is still allowed."""
-        return self.most - self.spent
-
-    def affords(self, queries: float) -> bool:
-        """Whether so many more are allowed, and in the budget."""
-        weight = 1 if self.f.batch is None else self.f.batch.weight
-        return self.allows(queries) and weight * queries <= self.f.remaining
-
-    def allows(self, queries: float) -> bool:
-        """Whether so many more are allowed."""
-        return queries <= self.left
-
-    def total(self, queries: float) -> int:
-        """What a certificate would cost in all that could spend so many more."""
-        return math.ceil(PRICE.named * (self.spent + queries))
-
-
-def _bought(by_purpose: Mapping[str, int]) -> int:
-    return sum(by_purpose.values()) - by_purpose.get(PURPOSE, 0)
+def total(allowance: Allowance, queries: float) -> int:
+    """What a certificate would cost in all that could spend so many more than it has."""
+    return math.ceil(PRICE.named * (allowance.spent + queries))

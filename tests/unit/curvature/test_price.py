@@ -8,9 +8,8 @@ import pytest
 from escapade import certify, minimize
 from escapade.curvature import Cheapest, price
 from escapade.curvature.complement import Complement, block_bound
-from escapade.curvature.price import Allowance
 from escapade.curvature.soft import Spectrum
-from escapade.derivatives.measure import measure
+from escapade.derivatives.measure import Allowance, measure
 from escapade.derivatives.products import HessianProducts
 from escapade.errors import InvalidSetting
 from escapade.oracle import Oracle
