@@ -51,6 +51,8 @@ html_theme_options = {
 }
 html_sidebars = {"index": [], "start": []}
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 FROM_ROOT = {"developers/contributing": "CONTRIBUTING.md", "developers/benchmarks": "benchmarks/README.md"}
 """Pages of the site that are files beside `docs`."""
