@@ -24,7 +24,7 @@ from .noise import Noise, NoiseEvidence, check_noise, given
 from .settings import CONSISTENCY, GRADIENT, STEPS
 from .stencil import CoordinateStencil
 
-TOO_DEAR = "f depends on the scale within the difference steps"
+TOO_DEAR = "f depends on the scale within the steps, and shorter ones are not allowed"
 """Why nothing can be said where shorter steps are not allowed."""
 
 
