@@ -29,6 +29,7 @@ from escapade.derivatives import (
     residual_model,
     sampling,
     smoothness,
+    sparsity,
     units,
     values,
 )
@@ -359,6 +360,18 @@ def test_dense_hessian(d, order, which):
     rows = 4 if order == 4 else 2  # at four times the steps, and at eight
     spent = cost(local.f, lambda: local.dense_hessian(order, 4.0))
     assert spent == promised(estimates.dense_hessian, which, d=d) + rows * promised(CoordinateStencil.row, 0, d=d)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1)])
+def test_second_differences_of_a_pattern(d, order, which):
+    local, chain = look(d), sparsity.Sparsity.of(np.eye(d, k=1), d)
+    steps = local.steps * local.unit
+    spent = cost(local.f, lambda: chain.pairs(local.f, local.x, steps))
+    assert spent == promised(sparsity.Sparsity.pairs, 0, m=d - 1)
+    assert len(expressions(sparsity.sparse_hessian)) == 2
+    spent = cost(local.f, lambda: sparsity.sparse_hessian(local.stencil, chain, order))
+    assert spent == promised(sparsity.sparse_hessian, which, m=d - 1)
 
 
 # Products and their errors
@@ -853,6 +866,8 @@ TESTED = {
     groups.first_order,
     groups.WholeRow.of.__func__,
     smoothness.roughest,
+    sparsity.Sparsity.pairs,
+    sparsity.sparse_hessian,
     paper.rand_gradient_sampled,
     ladder.climb,
     jumps.across,
