@@ -44,6 +44,7 @@ class Sparse(Finder):
     """
 
     sparsity: Sparsity
+    """The pattern."""
 
     name = "sparse"
     uses_gradients = True
