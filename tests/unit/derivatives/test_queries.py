@@ -46,7 +46,7 @@ from escapade.derivatives.stencil import CoordinateStencil
 from escapade.domain import Domain
 from escapade.errors import WrongGradient
 from escapade.loss import LINEAR
-from escapade.oracle import Batch
+from escapade.oracle import Batch, point
 from escapade.tolerances import Tolerances
 
 FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
@@ -682,6 +682,27 @@ def test_a_gradient_is_checked_at_a_price():
         assert f.ledger.queries - before <= high * (np.log2(d) + 3)
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("right", [True, False])
+def test_the_check_of_a_jacobian(d, right):
+    A = np.arange(1.0, 3 * d + 1).reshape(3, d)
+    f = Oracle.of(lambda x: A @ x + 1.0, jac=lambda x: A * (1 if right else 2), loss=LINEAR)
+    x, rng = np.ones(d), np.random.default_rng(d)
+    r = f.residuals()(point(x))[0]
+    low, high = (int(n) for n in line(gradient_check._Place.slope).split(" to "))
+
+    def check():
+        gradient_check.check_jacobian(f.residuals(), x, r, f.jacobian(x), np.ones(3), np.ones(d), rng)
+
+    if right:
+        assert cost(f, check) == promised(gradient_check.check_jacobian, 0) + 2 == low
+        return
+    before = f.ledger.queries
+    with pytest.raises(WrongGradient, match="not the Jacobian"):
+        check()
+    assert f.ledger.queries - before <= 2 * high + high * (np.log2(d) + 3) + 2
+
+
 def with_gradients(d: int) -> Oracle:
     scale = 1.0 + np.arange(d) / d
     return Oracle.of(
@@ -807,6 +828,7 @@ TESTED = {
     invariance.check,
     *GRADIENTS,
     gradient_check.check_gradient,
+    gradient_check.check_jacobian,
     gradient_check._accuse,
     gradient_check._Place.slope,
     gradient_check._Place._gradient_noise,
