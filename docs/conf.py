@@ -26,6 +26,7 @@ default_role = "code"
 autosummary_generate = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["jax", "optimagic", "torch"]  # documented whether they are installed or not
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -51,6 +52,8 @@ html_theme_options = {
 }
 html_sidebars = {"index": [], "start": []}
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 FROM_ROOT = {"developers/contributing": "CONTRIBUTING.md", "developers/benchmarks": "benchmarks/README.md"}
 """Pages of the site that are files beside `docs`."""

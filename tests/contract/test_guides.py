@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from escapade.certificate import bounded, rules, scale
+from escapade.curvature import finding
+from escapade.methods.auto import through_noise
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -59,3 +63,16 @@ def test_the_examples_of_a_guide_run(guide, says, tmp_path):
     done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert says in done.stdout
+
+
+REASONS = [
+    *(finding.CONSTANT, finding.ROUGH, finding.TOO_DEAR, rules.HESSIAN_JUMPS, scale.KINKED, scale.ROUGH),
+    *(bounded.OUTWARD, bounded.UNCONFIRMED, bounded.INEXACT, bounded.LOST, through_noise.HIDDEN),
+]
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_page_on_undecided_has_every_reason(reason):
+    page = " ".join((DOCS / "undecided.md").read_text(encoding="utf-8").split())
+    known = re.split(r"[:,{(]", reason)[0].strip()
+    assert known[:40] in page

@@ -99,6 +99,16 @@ def test_ripples_are_rough_and_claim_nothing_of_their_own(amplitude, wave):
     assert refused >= 3
 
 
+def test_structure_that_is_f_s_own_is_believed_where_the_user_says_so():
+    """The remedy of a rough certificate is tried: ripples a hundredth of x long, of f itself."""
+    x = np.array([1002.0, 997.0])
+    rippled = lambda y: float((y - x) @ (y - x) + 10 * np.sum(1 - np.cos(y - x)))  # noqa: E731
+    cert = certify(rippled, x, gtol=1e-4, curvtol=1e-2, rng=0)
+    assert cert.verdict == "undecided"
+    assert "resolution=0" in cert.remedy
+    assert certify(rippled, x, gtol=1e-4, curvtol=1e-2, resolution=0, rng=0).verdict == "minimum"
+
+
 def test_roughness_enters_by_worst_case_norms():
     """A ripple along (1, ..., 1), sampled at its crests, makes the dense Hessian wrong by four amplitudes a pair."""
     d, A = 12, 1e-4

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from ..curvature.finding import CONSTANT, ROUGH
+from ..curvature.sparse import INEXACT, LACKS
 from .certificate import Certificate, Trusted
 from .rules import HESSIAN_JUMPS
 from .scale import KINKED
@@ -16,6 +17,8 @@ SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an 
 FIXED = {
     HESSIAN_JUMPS: SMOOTHER,
     KINKED: SMOOTHER,
+    LACKS: "add the pairs of variables that f depends on together to hess_sparsity, or leave it out",
+    INEXACT: "leave hess_sparsity out: other finders see more through noise",
     CONSTANT: "with resolution=0 f is believed at all lengths, and a point around which it does not change is "
     "second-order; a larger x_scale looks farther",
     ROUGH: "noise='auto' averages over structure of short wavelength, and resolution=r looks at nothing below r",
@@ -23,6 +26,7 @@ FIXED = {
 """Reasons that no tolerance would change."""
 
 EXACTER = "computed to more digits (or with tighter solvers inside), f would show less"
+OWN = "if that structure is f's own, resolution=0 believes f at all lengths"
 
 CAUSES = {
     "rounding": "f is exact to about {level:.1g}, and",
@@ -62,7 +66,7 @@ def _shown(certificate: Certificate) -> str:
         return f"{samples.value:.2g} samples show {' and '.join(unmet)} here: take more, or ask for {asked}"
     shown = f"{cause} {' and '.join(unmet)} can be shown here: ask for {asked}"
     if noise.source not in ("given", "estimated"):
-        return f"{shown}; {EXACTER}"
+        return f"{shown}; {EXACTER}" + (f"; {OWN}" if noise.source == "roughness" else "")
     least = certificate.gradient.upper if certificate.gradient.upper > certificate.gtol else 0.0
     fewer = f"show a gradient of {least / 10:.1g}" if least else "show curvatures a tenth as large"
     return f"{shown}; {RULES.evaluations} evaluations at each point, averaged, would {fewer}"
