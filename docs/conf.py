@@ -26,6 +26,7 @@ default_role = "code"
 autosummary_generate = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["jax", "optimagic", "torch"]  # documented whether they are installed or not
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

@@ -15,6 +15,7 @@ import array_api_compat.numpy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import idamax
+from scipy.sparse import issparse
 
 from .errors import InvalidSetting
 
@@ -31,6 +32,11 @@ Matrix: TypeAlias = NDArray[np.float64]
 def namespace(x: Array) -> Any:
     """The array API namespace of x."""
     return array_api_compat.numpy if type(x) is np.ndarray else array_api_compat.array_namespace(x)
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether it is a sparse matrix of SciPy."""
+    return bool(issparse(matrix))
 
 
 def as_point(x: Any, name: str = "x0") -> Array:

@@ -14,8 +14,9 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from scipy import sparse
 
-from ._array import to_numpy
+from ._array import is_sparse, to_numpy
 
 ENDS = (-math.inf, math.inf)
 """What null is at the ends of an interval; another infinity there is its name."""
@@ -41,6 +42,10 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
+    if is_sparse(value):
+        entries: Any = sparse.coo_array(value)
+        rows, columns = (side.tolist() for side in entries.coords)
+        return {"shape": list(value.shape), "rows": rows, "columns": columns, "entries": plain(entries.data)}
     if hasattr(value, "shape") and tuple(value.shape) != ():
         host = to_numpy(value)
         return host.tolist() if np.isfinite(host).all() else plain(host.tolist())
@@ -84,6 +89,8 @@ def value_of(hint: Any, data: Any) -> Any:
         return [value_of(within[0], item) for item in data]
     if kind is tuple:
         return tuple(math.inf if item is None else item for item in data)
+    if isinstance(data, dict) and data.keys() == {"shape", "rows", "columns", "entries"}:
+        return sparse.csc_array((data["entries"], (data["rows"], data["columns"])), shape=data["shape"])
     return np.asarray(data, dtype=np.float64) if isinstance(data, list) else data
 
 

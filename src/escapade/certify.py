@@ -15,7 +15,7 @@ from ._random import as_generator
 from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
 from .certificate.residuals import ResidualCertifier
-from .curvature import Finder
+from .curvature import Finder, Sparse
 from .derivatives.gradient_check import check_gradient
 from .derivatives.measure import Books
 from .derivatives.units import lengths
@@ -31,6 +31,7 @@ from .validation import (
     check_evidence,
     check_geometry,
     check_resolution,
+    check_sparsity,
     check_tolerances,
     known_pairs,
     warn_unused,
@@ -74,6 +75,7 @@ def certify(
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
+    hess_sparsity: Any = None,
 ) -> Certificate:
     """Check a point that any solver returned, from function values, and gradients where they are given.
 
@@ -126,6 +128,9 @@ def certify(
         Values already paid for, as for `minimize`.
     jac, hessp : optional
         Gradients, and products of the Hessian with vectors, as for `minimize`; the finders "auto" and "neon2" use them.
+    hess_sparsity : matrix, optional
+        d x d, dense or sparse, nonzero where f depends on two variables together: the certificate takes those second
+        differences alone, and random ones that tell whether any is lacking. See docs/many_variables.md.
     grad : callable, optional
         Deprecated: the old name of `jac`.
     rng : int, Generator or None
@@ -169,6 +174,9 @@ def certify(
     check_certificate_maxfev(certificate_maxfev)
     if rho is not None:
         require_positive("rho", rho)
+    sparsity = check_sparsity(
+        hess_sparsity, point.shape[0], geometry=geometry, samples=samples, finder=finder, residuals=residuals
+    )
     rho_of = Loss(loss, f_scale) if residuals else None
     if residuals and (jac is not None or known is not None or samples is not None):
         raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
@@ -197,7 +205,7 @@ def certify(
         x_scale=x_scale,
         rho=rho,
         resolution=resolution,
-        finder=finder,
+        finder=finder if sparsity is None else Sparse.of(sparsity, asked.curvtol, failure),
         evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
     )

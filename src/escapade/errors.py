@@ -2,7 +2,8 @@
 
     EscapadeError
     ├── InvalidSetting (also ValueError)     an argument or a setting is out of its range
-    │   └── WrongGradient                    jac is not the gradient of the function
+    │   ├── WrongGradient                    jac is not the gradient of the function
+    │   └── WrongSparsity                    hess_sparsity lacks entries of the Hessian
     ├── BelowPrecision (also ValueError)     a radius or step is too small for the dtype to resolve
     ├── MissingCapability                    the function cannot do what the method needs
     ├── JournalError                         a journal cannot be used, or is of another run
@@ -47,6 +48,10 @@ class WrongGradient(InvalidSetting):
     def __init__(self, message: str, coordinate: int, claimed: float, seen: float) -> None:
         super().__init__(message)
         self.coordinate, self.claimed, self.seen = coordinate, claimed, seen
+
+
+class WrongSparsity(InvalidSetting):
+    """`hess_sparsity` lacks entries: f curves otherwise along random directions than those that it has say."""
 
 
 class BelowPrecision(EscapadeError, ValueError):

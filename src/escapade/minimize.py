@@ -12,6 +12,7 @@ from . import budget
 from ._array import as_point, like, to_numpy
 from ._random import as_generator
 from .certificate import Certifier, ScaledProblem
+from .curvature import Sparse
 from .derivatives.groups import few_samples
 from .domain import Geometry
 from .errors import InvalidSetting
@@ -33,6 +34,7 @@ from .validation import (
     check_geometry,
     check_prefer,
     check_resolution,
+    check_sparsity,
     check_tolerances,
     known_pairs,
     require_memory,
@@ -82,6 +84,7 @@ def minimize(
     jac: Any = None,
     hessp: Callable[..., Any] | None = None,
     grad: Callable[..., Any] | None = None,
+    hess_sparsity: Any = None,
 ) -> Result:
     """Find a local minimum of a function that can only be evaluated, and certify it.
 
@@ -176,6 +179,10 @@ def minimize(
         `hessp(x, v, *args)`: the product of the Hessian with a vector, beside `jac`, for "auto".
     history_memory : float, optional
         Bytes of `history` that are kept (256 MB); past them every other record is given up. None: all are kept.
+    hess_sparsity : matrix, optional
+        d x d, dense or sparse, nonzero where f depends on two variables together. "auto" then takes Newton steps on
+        the whole Hessian, and the certificate those second differences alone; a pattern that lacks much raises
+        `WrongSparsity`, and one that lacks little is not certified. See docs/many_variables.md.
     grad : callable, optional
         Deprecated: the old name of `jac`.
 
@@ -225,6 +232,7 @@ def minimize(
     if not (hasattr(method, "iterates") or (isinstance(method, str) and method in PRESETS)):
         raise InvalidSetting(f"method={method!r} must be a method object or one of {', '.join(sorted(PRESETS))}")
     check_prefer(prefer, method)
+    sparsity = check_sparsity(hess_sparsity, x.shape[0], geometry=geometry, samples=samples)
     if certificate not in ("full", "none"):
         raise InvalidSetting(f"certificate={certificate!r:.60} must be 'full' or 'none'")
     certified = certificate == "full"
@@ -266,9 +274,10 @@ def minimize(
         evidence=check_evidence(evidence, samples),
         certificate_maxfev=certificate_maxfev,
     )
+    finder = "auto" if sparsity is None else Sparse.of(sparsity, asked.curvtol, failure)
     certifier = Certifier(
         gtol=goal.gtol, curvtol=goal.curvtol, failure=failure, noise=noise, resolution=resolution, gradients=omits,
-        maxfev=certificate_maxfev, evidence=evidence,
+        maxfev=certificate_maxfev, evidence=evidence, finder=finder,
     )
     generator = as_generator(rng)
     if journal is not None:
@@ -283,6 +292,7 @@ def minimize(
             "known": None if known is None else pairs,
             "certificate_maxfev": certificate_maxfev,
             "hessp": f.has_products or None,
+            "hess_sparsity": None if sparsity is None else sparsity.fingerprint,
         }
         record, generator = Journal.of(journal).open(
             settings | {name: value for name, value in since.items() if value is not None},

@@ -14,7 +14,7 @@ from ._array import Array, to_numpy
 from ._text import named
 from .certificate import Certificate, Certifier, ScaledProblem
 from .certificate.geometric import in_geometry, with_books
-from .curvature import Evidence
+from .curvature import Evidence, Sparse
 from .derivatives.gradient_check import check_gradient
 from .derivatives.measure import Books
 from .derivatives.units import lengths
@@ -224,6 +224,8 @@ class Run:
             method, self.constants = PRESETS[method](f, y, self.rng, self.goal)
         if isinstance(method, Auto) and not f.domain.unbounded:
             method = replace(method, certifier=replace(self.certifier, x0=y))
+        if isinstance(method, Auto) and isinstance(self.certifier.finder, Sparse):
+            method = replace(method, sparsity=self.certifier.finder.sparsity)
         if isinstance(method, Auto | SampledAuto) and not self.certified:
             method = replace(method, certified=False)
         if hasattr(method, "finder") or getattr(method, "certifies", False):

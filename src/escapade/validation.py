@@ -10,6 +10,7 @@ import numpy as np
 
 from ._array import Array, Vector, like, to_numpy
 from .derivatives.noise import check_noise
+from .derivatives.sparsity import Sparsity
 from .domain import Geometry
 from .errors import InvalidSetting
 from .tolerances import Tolerances, require_positive, require_probability
@@ -102,6 +103,29 @@ def check_geometry(geometry: Geometry, *, samples: Any = None, method: Any = "au
             f"method={name!r} cannot keep to bounds, constraints or invariances: choose method='auto', or leave "
             "them out"
         )
+
+
+def check_sparsity(
+    hess_sparsity: Any,
+    d: int,
+    *,
+    geometry: Geometry,
+    samples: Any = None,
+    finder: Any = "auto",
+    residuals: bool = False,
+) -> Sparsity | None:
+    """The pattern of a Hessian, for functions of x alone with room on all sides."""
+    if hess_sparsity is None:
+        return None
+    if samples is not None:
+        raise InvalidSetting("hess_sparsity is for functions without samples: leave it out")
+    if residuals:
+        raise InvalidSetting("hess_sparsity is for functions that return one value: leave it out where residuals=True")
+    if not geometry.plain:
+        raise InvalidSetting(f"hess_sparsity is not for {CONSTRAINED}: leave it out")
+    if finder != "auto":
+        raise InvalidSetting("hess_sparsity chooses the sparse finder: leave finder out")
+    return Sparsity.of(hess_sparsity, d)
 
 
 def check_evidence(evidence: Any, samples: Any) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import escapade
-from escapade import curvature, errors, methods, problems, stopping, theory
+from escapade import curvature, errors, executors, methods, problems, stopping, theory
 from escapade.certificate.certificate import ActiveSets, SoftDirection, Trusted
 from escapade.certificate.scale import Lengths
 from escapade.interval import Interval
@@ -96,7 +96,7 @@ def test_every_public_name_is_in_the_reference():
     names = {name for name in escapade.__all__ if name != "__version__"}
     assert not names - listed()
     assert not {cls.__name__ for cls in RETURNED} - listed()
-    assert {module.__name__.rpartition(".")[2] for module in [*MODULES, errors, stopping]} <= listed()
+    assert {module.__name__.rpartition(".")[2] for module in [*MODULES, errors, executors, stopping]} <= listed()
 
 
 EXAMPLES = [

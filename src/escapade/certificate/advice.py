@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from ..curvature.finding import CONSTANT, ROUGH
+from ..curvature.sparse import INEXACT, LACKS
 from .certificate import Certificate, Trusted
 from .rules import HESSIAN_JUMPS
 from .scale import KINKED
@@ -16,6 +17,8 @@ SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an 
 FIXED = {
     HESSIAN_JUMPS: SMOOTHER,
     KINKED: SMOOTHER,
+    LACKS: "add the pairs of variables that f depends on together to hess_sparsity, or leave it out",
+    INEXACT: "leave hess_sparsity out: other finders see more through noise",
     CONSTANT: "with resolution=0 f is believed at all lengths, and a point around which it does not change is "
     "second-order; a larger x_scale looks farther",
     ROUGH: "noise='auto' averages over structure of short wavelength, and resolution=r looks at nothing below r",

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import _html
-from .._array import Array, Matrix, Vector
+from .._array import Array, Matrix, Vector, is_sparse
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
@@ -115,7 +115,8 @@ class Certificate:
     softest: list[SoftDirection] = field(default_factory=list)
     """The softest few directions that were seen, the softest first: what values say least of."""
     hessian: Array = None
-    """The Hessian of f at x in the user's variables, where all second differences were taken; else None."""
+    """The Hessian of f at x in the user's variables, where all second differences were taken; else None. With
+    `hess_sparsity` it is a sparse array."""
     jac: Array = None
     """The gradient of f at x as it was measured, in the user's variables."""
     direction: Array = None
@@ -197,16 +198,17 @@ class Certificate:
             raise MissingCapability(
                 "no Hessian was measured at x: certify(fun, x, finder='dense').covariance() measures all of it"
             )
-        sizes = np.sqrt(np.abs(np.diag(self.hessian)))
+        hessian = self.hessian.toarray() if is_sparse(self.hessian) else self.hessian
+        sizes = np.sqrt(np.abs(np.diag(hessian)))
         sizes[sizes == 0.0] = 1.0
-        values, vectors = np.linalg.eigh(self.hessian / np.outer(sizes, sizes))
+        values, vectors = np.linalg.eigh(hessian / np.outer(sizes, sizes))
         if not (self.curvature.lower > 0 and values[0] > len(sizes) * np.finfo(np.float64).eps):
             raise MissingCapability(
                 "the Hessian is singular or not shown to be positive, its smallest eigenvalue lies in "
                 f"{self.curvature}: f hardly changes along {self.along(vectors[:, 0] / sizes)}; fix or join these "
                 "parameters"
             )
-        return np.asarray(scale * np.linalg.inv(self.hessian / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
+        return np.asarray(scale * np.linalg.inv(hessian / np.outer(sizes, sizes)) / np.outer(sizes, sizes))
 
     def along(self, v: Vector) -> str:
         """A direction by the names of the variables that it moves most."""

@@ -21,16 +21,18 @@ from ..curvature import (
     Finding,
     Minibatch,
     SampledFinder,
+    Sparse,
     price,
 )
 from ..curvature.finding import nothing_known
-from ..curvature.newton import newton_contracts
+from ..curvature.newton import newton_contracts, newton_step
 from ..derivatives.by_gradients import GradientModel, measure_by_gradients
 from ..derivatives.ladder import Kind, Ladder
 from ..derivatives.measure import Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import GROUPS, SAMPLING
+from ..derivatives.sparsity import scaled_hessian
 from ..derivatives.steps import against_noise
 from ..derivatives.units import beside, lengths, reach
 from ..domain import Selection
@@ -171,7 +173,8 @@ class Certifier:
 
     def _by_gradients(self, f: Oracle) -> bool:
         """Whether the user's gradients serve: differences of theirs take shorter steps than a resolution may allow."""
-        return self.gradients and f.differentiable and self.finder == "auto" and not self.resolution
+        served = self.finder == "auto" or isinstance(self.finder, Sparse)
+        return self.gradients and f.differentiable and served and not self.resolution
 
     def _asked(self, local: LocalModel) -> Certifier:
         """The same with the tolerances that a local model is judged by, which are shares of the curvature there."""
@@ -248,7 +251,7 @@ class Certifier:
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
         certificate = self._with_shorter_steps(self._with_directions(certificate, finding, local), local)
         if known.newton is None and finding.hessian is not None:
-            known = replace(known, newton=partial(np.linalg.solve, -finding.hessian))
+            known = replace(known, newton=partial(newton_step, finding.hessian))
         if certificate.radius is None or self._minimum_holds(local, certificate.radius, lower, known):
             return certificate
         return replace(certificate, verdict="second-order", radius=None)
@@ -259,7 +262,7 @@ class Certifier:
         soft = [SoftDirection(one.direction, one.curvature) for one in finding.softest]
         hessian = finding.hessian
         if hessian is not None:
-            hessian = hessian / local.unit[:, None] / local.unit
+            hessian = scaled_hessian(hessian, 1 / local.unit)
         return replace(certificate, softest=soft, hessian=hessian)
 
     def _with_shorter_steps(self, certificate: Certificate, local: LocalModel) -> Certificate:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, Matrix, Vector, like, to_numpy
+from .._array import Array, Vector, like, to_numpy
+from ..derivatives.sparsity import scaled_hessian
 from ..derivatives.steps import power_of_two
 from ..derivatives.units import Joint, learn
 from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
@@ -141,12 +142,12 @@ class ScaledProblem:
         scaled = _over_lengths(scaled, found.gtol / (SHARES.gtol / SHARES.curvtol * found.curvtol))
         return scaled if shown is None else advised(scaled)
 
-    def _hessian(self, hessian: Matrix | None) -> Matrix | None:
+    def _hessian(self, hessian: Any) -> Any:
         """That of f in x, where y is x in other units; in fewer variables there is none."""
         if hessian is None or self.frame is not None:
             return None
-        unit = np.ones(len(hessian)) if self.unit is None else to_numpy(self.unit).astype(np.float64)
-        return np.asarray(self.value * hessian / unit[:, None] / unit)
+        unit = np.ones(hessian.shape[0]) if self.unit is None else to_numpy(self.unit).astype(np.float64)
+        return self.value * scaled_hessian(hessian, 1 / unit)
 
     @staticmethod
     def _framed(found: Certificate, frame: Frame, x: Array) -> Certificate:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..certify import certify as library_certify
 from . import options
 from .loading import load, load_gradient
-from .output import check_files, clean_stdout, remark, show, working
-from .points import read_noise, read_samples
-from .running import bounds, point_or_start, scale
+from .output import check_files, clean_stdout, show, working
+from .points import read_noise, read_pattern, read_samples
+from .running import bounds, evaluation, keep, point_or_start, scale
 
 X = Annotated[
     str | None,
@@ -41,6 +41,7 @@ def certify(
     residuals: Residuals = False,
     vectorized: options.Vectorized = False,
     jac: options.Jac = None,
+    hess_sparsity: options.HessSparsity = None,
     samples: options.Samples = None,
     evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
@@ -71,8 +72,6 @@ def certify(
     check_files(output, None)
     with clean_stdout(json):
         fun = load(target)
-        evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
-        evaluation["evidence"] = evidence
         with working(f"certify: {target}", quiet=quiet):
             point = point_or_start(fun, x, "--x")
             certificate = library_certify(
@@ -89,13 +88,12 @@ def certify(
                 residuals=residuals,
                 vectorized=vectorized,
                 jac=load_gradient(target, fun, jac),
+                hess_sparsity=read_pattern(hess_sparsity, "--hess-sparsity"),
                 samples=read_samples(samples),
                 maxfev=maxfev,
                 rng=seed,
-                **evaluation,
+                **evaluation(workers, timeout, on_error, retries) | {"evidence": evidence},
             )
     show(certificate.to_json(indent=2) if json else str(certificate))
-    if output is not None:
-        output.write_text(certificate.to_json(indent=2) + "\n", encoding="utf-8")
-        remark(f"certificate {output}")
+    keep(certificate, "certificate", output)
     raise typer.Exit(0 if certificate.holds else 1)

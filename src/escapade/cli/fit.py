@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from .._text import counted
-from ..errors import OracleError
 from ..least_squares import Fitted
 from ..least_squares import least_squares as library_least_squares
 from ..oracle.journal import Journal
 from . import options
 from .loading import load
-from .output import check_files, clean_stdout, remark, show, working
+from .output import check_files, clean_stdout, show, working
 from .points import read_noise
-from .running import bounds, point_or_start, scale
+from .running import attempted, bounds, conclude, evaluation, point_or_start, scale
 
-X0 = Annotated[
-    str | None,
-    typer.Option(
-        "--x0",
-        metavar="NUMBERS|FILE",
-        help="The start: 1,2,3 or a .npy, .csv or .json file.",
-        rich_help_panel=options.FUNCTION,
-    ),
-]
 Loss = Annotated[
     str,
     typer.Option(
@@ -48,20 +38,11 @@ Gtol = Annotated[
         rich_help_panel=options.TOLERANCES,
     ),
 ]
-JournalFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--journal",
-        metavar="FILE",
-        help="Keep every value in this file; called again with the same options, a run that was cut short goes on.",
-        rich_help_panel=options.EVALUATION,
-    ),
-]
 
 
 def fit(
     target: options.Target,
-    x0: X0 = None,
+    x0: options.X0 = None,
     vectorized: options.Vectorized = False,
     loss: Loss = "linear",
     f_scale: FScale = 1.0,
@@ -76,7 +57,7 @@ def fit(
     seed: options.Seed = None,
     workers: options.Workers = None,
     timeout: options.Timeout = None,
-    journal: JournalFile = None,
+    journal: options.JournalFile = None,
     on_error: options.OnError = "raise",
     retries: options.Retries = None,
     json: options.Json = False,
@@ -90,12 +71,10 @@ def fit(
     Example: escapade fit model.py:residuals --x0 1,1,0
     """
     check_files(output, None)
-    failed: OracleError | None = None
     with clean_stdout(json):
         fun = load(target)
         start = point_or_start(fun, x0, "--x0")
-        evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
-        evaluation |= {} if journal is None else {"journal": Journal(journal)}
+        kept = None if journal is None else Journal(journal)
         box = bounds(lower, upper, len(start))
         sides = None if box is None else tuple(np.array(box).T)
         with working(f"fit: {target}", quiet=quiet) as say:
@@ -105,36 +84,28 @@ def fit(
                 spent = counted(step.nfev, "query", "queries")
                 say(f"fit: {counted(step.nit, 'iterate')}, {spent}  cost = {step.fun:.8g}")
 
-            try:
-                result = library_least_squares(
-                    fun,
-                    start,
-                    bounds=sides,
-                    x_scale=scale(x_scale),
-                    loss=loss,
-                    f_scale=f_scale,
-                    noise=read_noise(noise),
-                    gtol=gtol,
-                    curvtol=curvtol,
-                    failure=failure,
-                    maxfev=maxfev,
-                    vectorized=vectorized,
-                    rng=seed,
-                    callback=follow,
-                    **evaluation,
-                )
-            except OracleError as error:
-                if error.result is None:
-                    raise
-                failed, result = error, error.result
+            run = partial(
+                library_least_squares,
+                fun,
+                start,
+                bounds=sides,
+                x_scale=scale(x_scale),
+                loss=loss,
+                f_scale=f_scale,
+                noise=read_noise(noise),
+                gtol=gtol,
+                curvtol=curvtol,
+                failure=failure,
+                maxfev=maxfev,
+                vectorized=vectorized,
+                rng=seed,
+                callback=follow,
+                **evaluation(workers, timeout, on_error, retries, kept),
+            )
+            result, failed = attempted(run)
     if failed is None or result.nfev > 0:
         show(result.to_json(indent=2) if json else _shown(result))
-    if output is not None:
-        output.write_text(result.to_json(indent=2) + "\n", encoding="utf-8")
-        remark(f"result      {output}")
-    if failed is not None:
-        raise failed
-    raise typer.Exit(0 if result.success else 1)
+    conclude(result, failed, output)
 
 
 def _shown(result: Fitted) -> str:

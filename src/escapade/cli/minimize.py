@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._text import counted
-from ..errors import OracleError
 from ..minimize import minimize as library_minimize
 from ..oracle.journal import Journal
 from ..problems import StochasticProblem
@@ -17,18 +17,9 @@ from . import options
 from .failures import CommandError
 from .loading import load, load_gradient
 from .output import check_files, clean_stdout, remark, show, working
-from .points import read_noise, read_samples
-from .running import at_one_point, bounds, point_or_start, scale
+from .points import read_noise, read_pattern, read_samples
+from .running import at_one_point, attempted, bounds, conclude, evaluation, point_or_start, scale
 
-X0 = Annotated[
-    str | None,
-    typer.Option(
-        "--x0",
-        metavar="NUMBERS|FILE",
-        help="The start: 1,2,3 or a .npy, .csv or .json file. It may be a saddle.",
-        rich_help_panel=options.FUNCTION,
-    ),
-]
 Method = Annotated[
     str, typer.Option("--method", "-m", help="One of `escapade methods`.", rich_help_panel=options.FUNCTION)
 ]
@@ -46,15 +37,6 @@ Prefer = Annotated[
     ),
 ]
 
-JournalFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--journal",
-        metavar="FILE",
-        help="Keep every value in this file; called again with the same options, a run that was cut short goes on.",
-        rich_help_panel=options.EVALUATION,
-    ),
-]
 Tag = Annotated[
     str | None,
     typer.Option(
@@ -65,10 +47,11 @@ Tag = Annotated[
 
 def minimize(
     target: options.Target,
-    x0: X0 = None,
+    x0: options.X0 = None,
     method: Method = "auto",
     vectorized: options.Vectorized = False,
     jac: options.Jac = None,
+    hess_sparsity: options.HessSparsity = None,
     samples: options.Samples = None,
     evidence: options.Evidence = "sampled",
     noise: options.Noise = None,
@@ -85,7 +68,7 @@ def minimize(
     workers: options.Workers = None,
     timeout: options.Timeout = None,
     prefer: Prefer = "queries",
-    journal: JournalFile = None,
+    journal: options.JournalFile = None,
     tag: Tag = None,
     on_error: options.OnError = "raise",
     retries: options.Retries = None,
@@ -103,15 +86,12 @@ def minimize(
     check_files(output, plot)
     if tag is not None and journal is None:
         raise CommandError(f"--tag {tag} goes into a journal, and there is none: add --journal FILE, or leave it out")
-    failed: OracleError | None = None
     with clean_stdout(json):
         fun, drawn = load(target), read_samples(samples)
         start = point_or_start(fun, x0, "--x0")
         if drawn is not None and isinstance(fun, StochasticProblem):
             fun = fun.sample_value
-        evaluation: dict[str, Any] = {"workers": workers, "timeout": timeout, "prefer": prefer}
-        evaluation |= {"on_error": on_error, "retries": retries, "evidence": evidence}
-        evaluation |= {} if journal is None else {"journal": Journal(journal, tag)}
+        kept = None if journal is None else Journal(journal, tag)
         with working(f"{method}: {target}", quiet=quiet) as say:
 
             def follow(intermediate_result: Any) -> None:
@@ -120,47 +100,36 @@ def minimize(
                 spent = counted(step.nfev, "query", "queries")
                 say(f"{method}: {counted(step.nit, 'iterate')}, {spent}, {step.move}{known}")
 
-            try:
-                result = library_minimize(
-                    fun,
-                    start,
-                    method=method,
-                    gtol=gtol,
-                    curvtol=curvtol,
-                    failure=failure,
-                    maxfev=maxfev,
-                    maxiter=maxiter,
-                    maxtime=maxtime,
-                    noise=read_noise(noise),
-                    x_scale=scale(x_scale),
-                    bounds=bounds(lower, upper, len(start)),
-                    vectorized=vectorized,
-                    jac=load_gradient(target, fun, jac),
-                    samples=drawn,
-                    rng=seed,
-                    callback=follow,
-                    **evaluation,
-                )
-            except OracleError as error:
-                if error.result is None:
-                    raise
-                failed, result = error, error.result
+            run = partial(
+                library_minimize,
+                fun,
+                start,
+                method=method,
+                gtol=gtol,
+                curvtol=curvtol,
+                failure=failure,
+                maxfev=maxfev,
+                maxiter=maxiter,
+                maxtime=maxtime,
+                noise=read_noise(noise),
+                x_scale=scale(x_scale),
+                bounds=bounds(lower, upper, len(start)),
+                vectorized=vectorized,
+                jac=load_gradient(target, fun, jac),
+                hess_sparsity=read_pattern(hess_sparsity, "--hess-sparsity"),
+                samples=drawn,
+                rng=seed,
+                callback=follow,
+                **evaluation(workers, timeout, on_error, retries, kept) | {"prefer": prefer, "evidence": evidence},
+            )
+            result, failed = attempted(run)
             if plot is not None and failed is None:
                 _draw(result, plot, at_one_point(fun, vectorized, drawn))
     if failed is None or result.nfev > 0:
         show(result.to_json(indent=2) if json else str(result))
     if plot is not None and failed is None:
         remark(f"picture     {plot}")
-    _keep(result, output)
-    if failed is not None:
-        raise failed
-    raise typer.Exit(0 if result.success else 1)
-
-
-def _keep(result: Result, output: Path | None) -> None:
-    if output is not None:
-        output.write_text(result.to_json(indent=2) + "\n", encoding="utf-8")
-        remark(f"result      {output}")
+    conclude(result, failed, output)
 
 
 def _draw(result: Result, path: Path, fun: Any) -> None:

@@ -18,6 +18,15 @@ Target = Annotated[
         show_default=False,
     ),
 ]
+X0 = Annotated[
+    str | None,
+    typer.Option(
+        "--x0",
+        metavar="NUMBERS|FILE",
+        help="The start: 1,2,3 or a .npy, .csv or .json file. It may be a saddle.",
+        rich_help_panel=FUNCTION,
+    ),
+]
 Vectorized = Annotated[
     bool,
     typer.Option("--vectorized", help="The function maps the rows of a matrix to values.", rich_help_panel=FUNCTION),
@@ -28,6 +37,16 @@ Jac = Annotated[
         metavar="FUNCTION|FILE.py:FUNCTION|true",
         help="Its gradient: a function of the same file or another; true if the function returns (value, gradient).",
         show_default="from values",
+        rich_help_panel=FUNCTION,
+    ),
+]
+HessSparsity = Annotated[
+    str | None,
+    typer.Option(
+        "--hess-sparsity",
+        metavar="FILE",
+        help="A matrix (.npz, .npy, .csv) that is nonzero where the function depends on two variables together.",
+        show_default="all pairs",
         rich_help_panel=FUNCTION,
     ),
 ]
@@ -115,6 +134,15 @@ OnError = Annotated[
     typer.Option(
         metavar="raise|stop|retry|penalise",
         help="What to do when the function raises, hangs or returns NaN.",
+        rich_help_panel=EVALUATION,
+    ),
+]
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        metavar="FILE",
+        help="Keep every value in this file; called again with the same options, a run that was cut short goes on.",
         rich_help_panel=EVALUATION,
     ),
 ]

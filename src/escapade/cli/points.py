@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import load_npz
 
 from .failures import CommandError
 
@@ -35,6 +36,21 @@ def read_point(text: str, option: str) -> NDArray[np.float64]:
     if point.size == 0 or point.size != max(point.shape, default=1):
         raise CommandError(f"{option}: {text} holds an array of shape {point.shape}; it must hold one point")
     return point.reshape(-1)
+
+
+def read_pattern(text: str | None, option: str) -> Any:
+    """A matrix from a .npy or .csv file, or a sparse one from the .npz file that `scipy.sparse.save_npz` writes."""
+    if text is None:
+        return None
+    path = Path(text)
+    if not path.is_file():
+        raise CommandError(f"{option}: {text} is no file; give a matrix as a .npz, .npy, .csv or .txt file")
+    try:
+        return load_npz(path) if path.suffix.lower() == ".npz" else _from_file(path, option)
+    except CommandError:
+        raise
+    except Exception as error:
+        raise CommandError(f"{option}: {text} cannot be read: {error}") from None
 
 
 def read_noise(text: str | None) -> float | str | None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
+from ..certificate import Certificate
+from ..errors import OracleError
+from ..oracle.journal import Journal
 from ..problems import Problem
+from ..result import Result
 from .failures import CommandError
+from .output import remark
 from .points import read_point
+
+R = TypeVar("R")
 
 STREAM = 1000
 """Samples of a stream that are averaged for a picture."""
@@ -23,6 +32,39 @@ def point_or_start(fun: Callable[..., Any], text: str | None, option: str) -> ND
     if isinstance(fun, Problem):
         return fun.start
     raise CommandError(f"{option} is missing: give the point as {option} 1,2,3 or as a .npy, .csv or .json file")
+
+
+def evaluation(
+    workers: int | None, timeout: float | None, on_error: str, retries: int | None, journal: Journal | None = None
+) -> dict[str, Any]:
+    """How values are asked for, as keywords of the library."""
+    asked: dict[str, Any] = {"workers": workers, "timeout": timeout, "on_error": on_error, "retries": retries}
+    return asked if journal is None else asked | {"journal": journal}
+
+
+def attempted(run: Callable[[], R]) -> tuple[R, OracleError | None]:
+    """The result of a run; where an error ended it, that which it had until then, and the error."""
+    try:
+        return run(), None
+    except OracleError as error:
+        if error.result is None:
+            raise
+        return error.result, error
+
+
+def conclude(result: Result, failed: OracleError | None, output: Path | None) -> NoReturn:
+    """Write a result to its file, and end with its exit code, or with the error that ended the run."""
+    keep(result, "result", output)
+    if failed is not None:
+        raise failed
+    raise typer.Exit(0 if result.success else 1)
+
+
+def keep(found: Result | Certificate, what: str, output: Path | None) -> None:
+    """Write what was found to a file, if one was named."""
+    if output is not None:
+        output.write_text(found.to_json(indent=2) + "\n", encoding="utf-8")
+        remark(f"{what:11s} {output}")
 
 
 def scale(text: str | None) -> NDArray[np.float64] | float | None:

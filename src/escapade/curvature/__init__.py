@@ -19,6 +19,7 @@ from .neon2 import Neon2Deterministic, Neon2Online
 from .online import Minibatch, SampledFinder, ZONCFOnline
 from .online_weak import ZONCFOnlineWeak
 from .power import DFPI
+from .sparse import Sparse
 
 FINDERS: dict[str, type[Finder]] = {
     finder.name: finder for finder in (Cheapest, Lanczos, Dense, ZONCFDeterministic, DFPI, Neon2Deterministic)
@@ -49,6 +50,7 @@ __all__ = [
     "Neon2Online",
     "Outcome",
     "SampledFinder",
+    "Sparse",
     "ZONCFDeterministic",
     "ZONCFOnline",
     "ZONCFOnlineWeak",

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from .._array import Vector, like
+import numpy as np
+from scipy.sparse import csc_matrix
+from scipy.sparse.linalg import splu
+
+from .._array import Vector, is_sparse, like
 from ..derivatives.by_gradients import GradientModel, GradientProducts
 from ..derivatives.measure import LocalModel
 from ..derivatives.products import HessianProducts
 from ..oracle import Stencil, central, retaken
 from .settings import NEWTON
+
+
+def newton_step(hessian: Any, g: Vector) -> Vector:
+    """-H^-1 g, for a Hessian that is dense or sparse."""
+    return np.asarray(splu(csc_matrix(-hessian)).solve(g) if is_sparse(hessian) else np.linalg.solve(-hessian, g))
 
 
 def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:

@@ -211,7 +211,28 @@ class ByGradientsSettings:
                         "800 gradients, and a matrix of a megabyte")
 
 
+@dataclass(frozen=True)
+class SparseSettings:
+    """Hessians of a known pattern."""
+
+    dense: int = number(64, "variables", "up to here eigenvectors of the whole matrix take no longer", "timed")
+    near: float = number(1e-3, "of the largest row sum", "the first shift below the spectrum that is tried", HELD)
+    further: float = number(8.0, "factor", "and the next ones, until the matrix is positive definite", HELD)
+    exact: float = number(1e-7, "relative", "how exact shifted eigenvalues are computed", "factors bound the smallest")
+    iterations: int = number(50, "times", "inverse iteration, where Lanczos does not converge", LIMIT)
+    doubtful: float = number(
+        10.0, "factor", "forms that are off by more than so many errors of the diagonal accuse the pattern", HELD
+    )
+    rounding: float = number(1e-13, "of the largest row sum", "what an eigenvalue is at least wrong by",
+                             "some hundred units in the last place")
+    enough: float = number(0.5, "of the smallest eigenvalue", "no more forms are taken where they show so much",
+                           "\"minimum\" needs no more at a gradient within the tolerance")
+    other: float = number(1 / 4, "of the step", "of differences of gradients where the first did not do", HELD)
+    checks: int = number(150, "queries", "that forms, and looks along a few directions, take at most", "4 x 20 + 70")
+
+
 FINDER = FinderSettings()
+SPARSE = SparseSettings()
 FORMS = FormSettings()
 LANCZOS = LanczosSettings()
 DENSE = DenseSettings()

@@ -29,6 +29,7 @@ from escapade.derivatives import (
     residual_model,
     sampling,
     smoothness,
+    sparsity,
     units,
     values,
 )
@@ -45,7 +46,7 @@ from escapade.derivatives.stencil import CoordinateStencil
 from escapade.domain import Domain
 from escapade.errors import WrongGradient
 from escapade.loss import LINEAR
-from escapade.oracle import Batch
+from escapade.oracle import Batch, point
 from escapade.tolerances import Tolerances
 
 FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
@@ -361,6 +362,18 @@ def test_dense_hessian(d, order, which):
     assert spent == promised(estimates.dense_hessian, which, d=d) + rows * promised(CoordinateStencil.row, 0, d=d)
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize(("order", "which"), [(1, 0), (2, 1)])
+def test_second_differences_of_a_pattern(d, order, which):
+    local, chain = look(d), sparsity.Sparsity.of(np.eye(d, k=1), d)
+    steps = local.steps * local.unit
+    spent = cost(local.f, lambda: chain.pairs(local.f, local.x, steps))
+    assert spent == promised(sparsity.Sparsity.pairs, 0, m=d - 1)
+    assert len(expressions(sparsity.sparse_hessian)) == 2
+    spent = cost(local.f, lambda: sparsity.sparse_hessian(local.stencil, chain, order))
+    assert spent == promised(sparsity.sparse_hessian, which, m=d - 1)
+
+
 # Products and their errors
 
 
@@ -666,6 +679,27 @@ def test_a_gradient_is_checked_at_a_price():
         assert f.ledger.queries - before <= high * (np.log2(d) + 3)
 
 
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("right", [True, False])
+def test_the_check_of_a_jacobian(d, right):
+    A = np.arange(1.0, 3 * d + 1).reshape(3, d)
+    f = Oracle.of(lambda x: A @ x + 1.0, jac=lambda x: A * (1 if right else 2), loss=LINEAR)
+    x, rng = np.ones(d), np.random.default_rng(d)
+    r = f.residuals()(point(x))[0]
+    low, high = (int(n) for n in line(gradient_check._Place.slope).split(" to "))
+
+    def check():
+        gradient_check.check_jacobian(f.residuals(), x, r, f.jacobian(x), np.ones(3), np.ones(d), rng)
+
+    if right:
+        assert cost(f, check) == promised(gradient_check.check_jacobian, 0) + 2 == low
+        return
+    before = f.ledger.queries
+    with pytest.raises(WrongGradient, match="not the Jacobian"):
+        check()
+    assert f.ledger.queries - before <= 2 * high + high * (np.log2(d) + 3) + 2
+
+
 def with_gradients(d: int) -> Oracle:
     scale = 1.0 + np.arange(d) / d
     return Oracle.of(
@@ -791,6 +825,7 @@ TESTED = {
     invariance.check,
     *GRADIENTS,
     gradient_check.check_gradient,
+    gradient_check.check_jacobian,
     gradient_check._accuse,
     gradient_check._Place.slope,
     gradient_check._Place._gradient_noise,
@@ -849,6 +884,8 @@ TESTED = {
     groups.first_order,
     groups.WholeRow.of.__func__,
     smoothness.roughest,
+    sparsity.Sparsity.pairs,
+    sparsity.sparse_hessian,
     paper.rand_gradient_sampled,
     ladder.climb,
     jumps.across,

@@ -11,7 +11,7 @@ import numpy as np
 from ... import budget
 from ..._array import Vector, norm2
 from ...certificate import rules
-from ...curvature import ByGradients, Cheapest, Finding, price
+from ...curvature import ByGradients, Cheapest, Finding, Sparse, price
 from ...curvature.finding import nothing_known
 from ...curvature.lanczos import diagonal_preconditioner
 from ...curvature.settings import LANCZOS
@@ -19,6 +19,7 @@ from ...derivatives.by_gradients import GradientModel, measure_by_gradients
 from ...derivatives.measure import LocalModel, measure
 from ...derivatives.preconditioner import IDENTITY, MatrixPreconditioner, Preconditioner
 from ...derivatives.products import Product
+from ...derivatives.sparsity import Sparsity
 from ...derivatives.units import beside
 from ...errors import BudgetExhausted
 from ...tolerances import Tolerances
@@ -93,6 +94,20 @@ class CertificateSearch:
             return finder.search(local, self.rng)
         except BudgetExhausted as stop:
             return finder.undecided(str(stop)), ()
+
+
+    def search_pattern(self, local: LocalModel, sparsity: Sparsity) -> Finding:
+        """The finding where the pattern of the Hessian is known."""
+        self.attempts += 1
+        failure = budget.of_certificate(self.failure, self.attempts)
+        most = price.cap_of_run(local.d, local.f.ledger.queries)
+        finder = Sparse.of(sparsity, self.differences.curvtol, failure, most)
+        if self.maxfev is not None:
+            finder = replace(finder, certificate_maxfev=self.maxfev)
+        try:
+            return finder.within(local, self.rng)
+        except BudgetExhausted as stop:
+            return rules.undecided(str(stop))
 
 
 def gradient_preconditioner(model: Model, contradiction: float, delta: float) -> Preconditioner:

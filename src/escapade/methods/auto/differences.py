@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..._array import Array, Vector, epsilon, largest, like, to_numpy
 from ...derivatives.noise import Noise, rounding, table, table_estimate
 from ...derivatives.settings import NOISE, STEPS
+from ...derivatives.sparsity import SparseMatrix, Sparsity
 from ...derivatives.steps import curvature_steps, gradient_steps, power_of_two
 from ...errors import NonFiniteValue
 from ...oracle import (
@@ -21,6 +22,7 @@ from ...oracle import (
     Stencil,
     axes,
     central,
+    few_axes,
     or_nan,
     pairs,
     point,
@@ -221,11 +223,38 @@ class Differences:
         return scale * h, plus, minus
 
     def dense(self, p: Point) -> tuple[Point, Matrix]:
-        """p with a central gradient, and all second differences; steps over which f changes much are cut, twice.
+        """p with a central gradient, and all second differences.
 
         Queries: 2*d + d*(d - 1)/2, and 2 for each step cut; more where values are missing
         """
-        f = self.f.tagged("descent")
+        f, (h, plus, minus) = self.f.tagged("descent"), self._fitting_sides(p)
+        q, diagonal = with_central(p, h, plus, minus)
+        mixed = or_nan(f, pairs(self.array(p.y), self.array(h), 1.0))[0] if self.d > 1 else np.zeros(0)
+        B = hessian_of(mixed, plus, p.f, diagonal, h)
+        return q, self._filled(p, B, h, plus, minus)
+
+    def sparse(self, p: Point, sparsity: Sparsity) -> tuple[Point, SparseMatrix]:
+        """p with a central gradient, and the second differences of a pattern; where a value is missing, on the other
+        side of the second variable; NaN where there is none either.
+
+        Queries: 2*d, 1 for each pair of the pattern, and 2 for each step cut; more where values are missing
+        """
+        h, plus, minus = self._fitting_sides(p)
+        q, diagonal = with_central(p, h, plus, minus)
+        f, x, i, j = self.f.tagged("descent"), self.array(p.y), sparsity.i, sparsity.j
+        entries = sparsity.pairs(f, x, h) - plus[i] - plus[j] + p.f
+        lost = np.flatnonzero(np.isnan(entries))
+        if len(lost):
+            both = np.stack([i[lost], j[lost]], axis=1)
+            seen = or_nan(f, few_axes(x, both, h[both] * np.array([1.0, -1.0])))[0]
+            entries[lost] = plus[i[lost]] + minus[j[lost]] - p.f - seen
+        return q, sparsity.matrix(diagonal, entries / (h[i] * h[j]))
+
+    def _fitting_sides(self, p: Point) -> tuple[Vector, Vector, Vector]:
+        """Steps of second differences, and f(x ± h_i e_i); steps over which f changes much are cut, twice.
+
+        Queries: 2*d, and 2 for each step cut; more where values are missing
+        """
         h, plus, minus = self._both_sides(p, self.second_steps(p))
         for _ in range(2):
             change = np.maximum(np.abs(plus - p.f), np.abs(minus - p.f))
@@ -237,10 +266,7 @@ class Differences:
             h[which] *= np.maximum(aim, DIFFERENCES.change)
             h = self._resolved(p, h)
             plus[which], minus[which], h[which] = self._cut(p, h, which)
-        q, diagonal = with_central(p, h, plus, minus)
-        mixed = or_nan(f, pairs(self.array(p.y), self.array(h), 1.0))[0] if self.d > 1 else np.zeros(0)
-        B = hessian_of(mixed, plus, p.f, diagonal, h)
-        return q, self._filled(p, B, h, plus, minus)
+        return h, plus, minus
 
     def _cut(self, p: Point, h: Vector, which: Index) -> tuple[Vector, Vector, Vector]:
         """The same as `_both_sides` for some coordinates, the steps last."""

@@ -10,6 +10,9 @@ import numpy as np
 from ..._array import Vector, epsilon, norm2
 from ...derivatives.by_gradients import GradientModel
 from ...derivatives.settings import NOISE
+from ...derivatives.sparsity import SparseMatrix, Sparsity, coloured_hessian
+from ...derivatives.steps import power_of_two
+from ...oracle import points
 from .differences import Differences
 from .limited_memory import diagonal_model
 from .model import Model
@@ -54,6 +57,16 @@ class ExactDifferences(Differences):
     def central(self, p: Point) -> tuple[Point, Vector]:
         """The same, and ones for a diagonal that nobody asks of it."""
         return self.forward(p, self.ones), self.ones
+
+    def sparse(self, p: Point, sparsity: Sparsity) -> tuple[Point, SparseMatrix]:
+        """p with its gradient, and the Hessian of a pattern by differences of gradients.
+
+        Queries: none; a gradient, and two for each group of variables
+        """
+        q, x = self.forward(p, self.ones), self.array(p.y)
+        f, level = self.f.tagged("descent"), max(epsilon(self.x), self.level / (q.steepness + self.curvtol))
+        h = power_of_two(float(np.cbrt(level)) * p.scale)
+        return q, coloured_hessian(lambda ways: f.gradients(points(x + self.array(ways))), sparsity, h)
 
     def first_model(self, p: Point) -> Model:
         """A multiple of the identity, as large as the Hessian along the gradient.

@@ -21,6 +21,7 @@ from ..._array import Array, Vector, norm2, to_numpy
 from ...certificate import Certifier, rules
 from ...curvature import Evidence
 from ...derivatives.measure import LocalModel
+from ...derivatives.sparsity import Sparsity
 from ...derivatives.values import EXACT, ValueKind, ValueReport, look
 from ...interval import Estimate
 from ...oracle import Oracle
@@ -44,6 +45,7 @@ from .poll import poll
 from .probe import probe
 from .quadratic import lowest_scaled
 from .settings import METHOD, MODEL, NOISY, PROBE, TRUST_REGION
+from .sparse_newton import SparseNewton
 from .through_noise import Then, ThroughNoise, largest_noise, roughness_report
 
 STEEP = "the gradient alone decides, and the curvature was hardly looked at"
@@ -73,6 +75,8 @@ class Auto:
     """What a certificate may cost, the ladder of lengths apart; None: twice what `certify` allows, or as much as the
     run has cost so far if that is more."""
 
+    sparsity: Sparsity | None = None
+    """The pattern of the Hessian, where it is known."""
     certifier: Certifier | None = None
     """The driver's, for problems with bounds."""
     certified: bool = True
@@ -92,12 +96,18 @@ class Auto:
         )
         p = self._start(differences, to_numpy(x).astype(np.float64), rng)
         least = -METHOD.unbounded * (1 + abs(p.f))
-        if self.prefer == "rounds" and not f.differentiable:
+        if self.prefer == "rounds" and not f.differentiable and self.sparsity is None:
             return (yield from BatchedNewton(differences, certificates, least).run(p))
         descent = Descent(differences, rng)
         fits = differences.d <= NOISY.variables and differences.in_doubles and not f.differentiable
         report = self._report(differences, p) if fits else EXACT
-        run = _Run(differences, rng, descent, certificates, least, p.f, report, fits and self.noise is None)
+        began = p.f
+        if self.sparsity is not None and report.exact and differences.noise == 0:  # noise asks for other steps
+            found = yield from SparseNewton(differences, certificates, self.sparsity, rng, least).run(p)
+            if isinstance(found, Ending):
+                return found
+            p = found
+        run = _Run(differences, rng, descent, certificates, least, began, report, fits and self.noise is None)
         return (yield from run.run(p))
 
     def _report(self, differences: Differences, p: Point) -> ValueReport:

@@ -125,6 +125,24 @@ class TrustRegionSettings:
 
 
 @dataclass(frozen=True)
+class SparseNewtonSettings:
+    """Newton's method on a Hessian of a known pattern."""
+
+    shifts: int = number(40, "shifts", "tried for one step", LIMIT)
+    near: float = number(0.1, "of the radius", "how far from it a step may end", "Nocedal & Wright, section 4.3")
+    agreed: float = number(
+        0.3, "relative", "a step whose decrease was predicted within this is followed by a gradient alone",
+        "six chains of 1,000 variables: 0.1, 0.3 and 1 cost nearly the same, no secants a fifth more",
+    )
+    extra: int = number(2, "steps", "from a gradient within the tolerance", "quadratic convergence: a row each")
+    regular: float = number(1e-12, "of the largest weight", "added where a step leaves variables alone", "5,000 eps")
+    wrong: float = number(
+        10.0, "errors", "second differences along random directions that are off by more accuse the pattern",
+        "three times the factor by which random directions miss errors",
+    )
+
+
+@dataclass(frozen=True)
 class DescentSettings:
     """When descent has failed, stagnates, or has arrived."""
 
@@ -372,5 +390,6 @@ class SampledSettings:
 
 
 SAMPLED = SampledSettings()
+SPARSE_NEWTON = SparseNewtonSettings()
 MEMORY = 1 << 20
 """Bytes of points and values that a run remembers."""
