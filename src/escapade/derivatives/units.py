@@ -195,10 +195,11 @@ class _Surroundings:
         """By how much lengths may be longer than these: up to where f along a random sign vector is no parabola any
         more, or to the lowest point of that parabola, if that is nearer.
 
-        At zero, where these say nothing, they may be shorter too. The parabola of an answer has its lowest point where
-        x is, which tells no length.
+        At zero, where these say nothing, they may be shorter too; but where f moves in steps, flat to the bit within
+        them, it shows no length. The parabola of an answer has its lowest point where x is, which tells no length.
 
-        Queries: 4, and 2 for each factor of 16 between these lengths and those
+        Queries: 4, and 2 for each factor of 16 between these lengths and those; 6 more at zero where f
+        may move in steps
         """
         way = self._signs(1, own)[0]
         seen = {t: self._parabola(t, way) for t in (UNITS.near / UNITS.stride, UNITS.near)}
@@ -209,6 +210,8 @@ class _Surroundings:
         if not self._same(seen, t):
             return 1.0
         while t < UNITS.furthest:
+            if at_zero and seen[t / UNITS.stride].flat and seen[t].visible and self._in_steps(t, way):
+                return 1.0
             newton = seen[t].newton
             if t >= newton and not answer:
                 return max(0.0 if at_zero else 1.0, float(power_of_two(np.asarray(newton))))
@@ -220,6 +223,21 @@ class _Surroundings:
             if end < UNITS.stride * t:
                 return float(power_of_two(np.asarray(end)))
         return 1.0  # a parabola as far as one can see has no length
+
+    def _in_steps(self, t: float, way: Vector) -> bool:
+        """Whether f leaves its value at x at once somewhere short of t, as on a mesh: where it is smooth it comes to be
+        visible over a longer stretch.
+
+        Queries: 6
+        """
+        flat, other = t / UNITS.stride, t
+        for _ in range(UNITS.halvings):
+            middle = math.sqrt(flat * other)
+            seen = self._parabola(middle, way)
+            if not (seen.flat or seen.visible):
+                return False
+            flat, other = (middle, other) if seen.flat else (flat, middle)
+        return True
 
     def _signs(self, many: int, own: Vector) -> Vector:
         """Random sign vectors of these lengths, unequal, since terms of f may cancel along even ones."""
@@ -236,7 +254,8 @@ class _Surroundings:
         rounding = UNITS.visible * self.eps * max(abs(self.f0), abs(up), abs(down))
         slope = odd / t if abs(odd) > rounding else 0.0
         error = 2 * rounding / UNITS.visible / t**2
-        return _Parabola(t, 2 * even / t**2, error, slope, bool(abs(even) > rounding), bool(np.isfinite(even)))
+        flat = bool(up == self.f0 == down)
+        return _Parabola(t, 2 * even / t**2, error, slope, flat, bool(abs(even) > rounding), bool(np.isfinite(even)))
 
     @staticmethod
     def _same(seen: dict[float, _Parabola], t: float) -> bool:
@@ -352,6 +371,8 @@ class _Parabola:
     """What rounding makes of it."""
     slope: float
     """0 if it is rounding."""
+    flat: bool
+    """Whether f is the same to the bit at all three points."""
     visible: bool
     """Whether its curvature is more than rounding."""
     finite: bool
