@@ -435,6 +435,9 @@ def test_components_and_looks_at_much_shorter_steps(d, order, which):
     assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
     noisy = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
     assert cost(local.f, lambda: depends(noisy, q, image, 0.1, rng)) == 0
+    closer = product_errors.on_short_steps
+    assert cost(local.f, lambda: closer(multiply, q, image, (0.1, 0.1), rng)) == promised(closer, which) * times
+    assert promised(closer, which) == product_errors.price_of_look(d)
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -875,6 +878,7 @@ TESTED = {
     product_errors.against_far_steps,
     product_errors.components,
     product_errors.depends_on_scale,
+    product_errors.on_short_steps,
     product_errors.measured,
     product_errors._random_components,
     SampledModel.measure.__func__,
