@@ -408,3 +408,29 @@ def test_residuals_may_be_told(tmp_path, fit):
 
 def test_it_is_public():
     assert escapade.least_squares is least_squares
+
+
+def test_a_parameter_on_its_bound_has_no_standard_error():
+    found = least_squares(decay, [1.0, 1.0, 0.5], bounds=([0, 0, 0.5], [10, 5, 1]), rng=0)
+    assert found.certificate.active.strong == (2,)
+    J = np.linalg.inv(jacobian(found.x)[:, :2].T @ jacobian(found.x)[:, :2]) * 2 * found.cost / (len(T) - 2)
+    np.testing.assert_allclose(found.covariance()[:2, :2], J, rtol=1e-3)
+    assert np.isnan(found.covariance()[2]).all()
+    assert [one.direction[2] for one in found.softest()] == [0.0, 0.0]
+    assert "x[2] = 0.5 (lower, strongly active)" in str(found)
+    weak = least_squares(lambda p: np.array([p[0], p[1] - 1, 0.1]), [1.0, 0.0], bounds=([0, 0], [2, 2]), rng=0)
+    assert weak.certificate.active.weak == (0,)
+    assert np.isfinite(weak.covariance()).all()
+
+
+@pytest.mark.parametrize("bounds", [[(0, 1), (0, 5)], np.array([[0, 1], [0, 5]])])
+def test_bounds_that_can_be_read_in_two_ways_are_refused(bounds):
+    with pytest.raises(InvalidSetting, match=r"\(lower, upper\) or a pair .* scipy.optimize.Bounds"):
+        least_squares(rosenbrock, [0.5, 0.5], bounds=bounds)
+    for clear in (Bounds([0, 0], [1, 5]), ([0, 0], [1, 5]), [(0, 1), (0, None)]):
+        assert least_squares(rosenbrock, [0.5, 0.5], bounds=clear, rng=0).success
+
+
+def test_an_unknown_keyword_is_met_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"least_squares\(\) .* 'tol'. Did you mean 'gtol'\?"):
+        least_squares(rosenbrock, [0.5, 0.5], tol=1e-3)
