@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNMOVED = "It is x0, unmoved."
+SLIGHT = "f was seen to curve down there, by less than curvtol: ask for a smaller one, or give x_scale, to go on."
 CERTIFIED = {"minimum": "A minimum was certified."}
 """What is said of a certificate that holds, where it says more than second-order."""
 
@@ -162,6 +163,7 @@ class Result(OptimizeResult):
             said = stop.sentence if certificate is None else _agreeing(stop, certificate)
         if stop is Stop.BUDGET:
             why = why or str(f.refused or "")
+        slight = certificate is not None and certificate.holds and certificate.curvature.upper < 0
         unmoved = UNMOVED if certificate is not None and np.array_equal(to_numpy(x), to_numpy(trace.x0)) else ""
         result = cls()
         result.update(
@@ -169,7 +171,7 @@ class Result(OptimizeResult):
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=" ".join(filter(None, (said, sentence(why), unmoved))),
+            message=" ".join(filter(None, (said, sentence(why), SLIGHT if slight else "", unmoved))),
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,

@@ -9,7 +9,7 @@ from ..curvature.finding import CONSTANT, ROUGH
 from ..curvature.sparse import INEXACT, LACKS
 from .certificate import Certificate, Trusted
 from .rules import HESSIAN_JUMPS
-from .scale import KINKED, ROUGH_BELOW
+from .scale import JUMPING, KINKED, ROUGH_BELOW
 from .settings import RULES
 
 SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
@@ -17,6 +17,7 @@ SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an 
 FIXED = {
     HESSIAN_JUMPS: SMOOTHER,
     KINKED: SMOOTHER,
+    JUMPING: SMOOTHER,
     LACKS: "add the pairs of variables that f depends on together to hess_sparsity, or leave it out",
     INEXACT: "leave hess_sparsity out: other finders see more through noise",
     CONSTANT: "with resolution=0 f is believed at all lengths, and a point around which it does not change is "

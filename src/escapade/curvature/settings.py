@@ -254,7 +254,7 @@ class GroupSearchSettings:
 
     lower: float = number(0.9, "of the failure probability", "for the end of an interval that a certificate needs; the "
                           "rest for the other end", "a tenth costs the first 2% of its width")
-    random: int = number(100, "directions", "random starts of the search for the worst direction", "DESIGN, section 6")
+    random: int = number(100, "directions", "random starts of the search for the worst direction", LIMIT)
     sweeps: int = number(30, "times", "weights and directions alternate at most so often", LIMIT)
     first: int = number(3, "times", "after which only the worst starts go on", "most starts meet by then")
     kept: int = number(16, "directions", "that go on", HELD)
