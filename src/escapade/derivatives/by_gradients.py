@@ -115,7 +115,7 @@ class GradientModel(LocalModel):
         """
         return self.slopes.product(v, SLOPES.far * self.step).third
 
-    def sharpened(self) -> LocalModel:
+    def sharpened(self, most: float = math.inf) -> LocalModel:
         """The same: a gradient is measured as exactly as it can be."""
         return self
 

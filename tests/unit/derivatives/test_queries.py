@@ -435,6 +435,9 @@ def test_components_and_looks_at_much_shorter_steps(d, order, which):
     assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
     noisy = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
     assert cost(local.f, lambda: depends(noisy, q, image, 0.1, rng)) == 0
+    closer = product_errors.on_short_steps
+    assert cost(local.f, lambda: closer(multiply, q, image, (0.1, 0.1), rng)) == promised(closer, which) * times
+    assert promised(closer, which) == product_errors.price_of_look(d)
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -572,6 +575,9 @@ def test_parts_of_learning_units():
     rng, d, f = np.random.default_rng(0), 3, quadratic(3)
     around = units._Surroundings(f, np.ones(d), f.value(np.ones(d)), 1e-16, rng)
     assert cost(f, lambda: around._parabola(0.5, np.ones(d))) == promised(units._Surroundings._parabola, 0)
+    steps = Oracle.of(lambda x: float(np.sum(np.round(np.abs(x)))))
+    around_zero = units._Surroundings(steps, np.zeros(d), 0.0, 1e-16, rng)
+    assert cost(steps, lambda: around_zero._in_steps(2.0, np.ones(d))) == promised(units._Surroundings._in_steps, 0)
     assert cost(f, lambda: around._curvatures(np.ones(d), np.arange(2))) == promised(around._curvatures, 0, m=2)
     assert cost(f, lambda: around.units(np.ones(d))) == promised(around.units, 0, m=d)
     assert cost(f, lambda: around.longer(np.ones(d))) - promised(around.longer, 0) in range(0, 40, 2)
@@ -872,6 +878,7 @@ TESTED = {
     product_errors.against_far_steps,
     product_errors.components,
     product_errors.depends_on_scale,
+    product_errors.on_short_steps,
     product_errors.measured,
     product_errors._random_components,
     SampledModel.measure.__func__,
@@ -895,6 +902,7 @@ TESTED = {
     units._Surroundings.units,
     units._Surroundings.longer,
     units._Surroundings._parabola,
+    units._Surroundings._in_steps,
     units._Surroundings._curvatures,
     units._Surroundings._along_signs,
     LocalResiduals.residuals,
