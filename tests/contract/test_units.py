@@ -245,6 +245,7 @@ def test_variables_of_very_different_size_hide_no_saddle():
 
 
 def test_curvature_that_is_negative_within_the_tolerance_is_said():
-    res = minimize(lambda x: float(x[0] ** 2 - 1e-4 * x[1] ** 2 + 1e-9 * x[1] ** 4), [0.0, 0.0], gtol=1e-6, curvtol=1e-2)
+    flat = lambda x: float(x[0] ** 2 - 1e-4 * x[1] ** 2 + 1e-9 * x[1] ** 4)  # noqa: E731
+    res = minimize(flat, [0.0, 0.0], gtol=1e-6, curvtol=1e-2)
     assert res.success
     assert "curve down there, by less than curvtol" in res.message
