@@ -154,7 +154,9 @@ class Result(OptimizeResult):
                 if stop is Stop.UNDECIDED and f.refused:
                     stop = Stop.BUDGET
                 elif stop is Stop.UNDECIDED and certificate.noise_limited:
-                    stop, why = Stop.NOISE_LIMITED, why or certificate.remedy
+                    stop = Stop.NOISE_LIMITED
+            if stop is Stop.NOISE_LIMITED:
+                why = why or certificate.remedy
         elif trace.steps and trace[-1].estimated:  # the lowest of values with noise is luck
             fun = math.nan if trace[-1].fun is None else trace[-1].fun
         elif fun_best is not None:

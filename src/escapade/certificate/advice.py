@@ -41,8 +41,18 @@ CAUSES = {
 
 def advised(certificate: Certificate) -> Certificate:
     """The same certificate with its remedy."""
-    remedy = _remedy(certificate) if certificate.verdict == "undecided" else ""
+    remedy = _remedy(certificate) if certificate.verdict == "undecided" else _lower(certificate)
     return replace(certificate, remedy=remedy)
+
+
+def _lower(certificate: Certificate) -> str:
+    """Where noise hides what a further step would gain, though not the slope: what would lead lower."""
+    noise = certificate.trusted.get("noise", Trusted(0.0, "rounding"))
+    if certificate.verdict != "not stationary" or noise.source == "rounding":
+        return ""
+    seen = f"the gradient is seen to be at least {certificate.gradient.lower:.2g} here"
+    level = f"{noise.value:.2g}" + (" (estimated)" if noise.source == "estimated" else "")
+    return f"{seen}, and values are wrong by about {level}: averages of evaluations at each point would lead lower"
 
 
 def _remedy(certificate: Certificate) -> str:
