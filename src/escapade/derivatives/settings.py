@@ -363,6 +363,8 @@ class JumpSettings:
         (6, 8, 10), "orders of difference", "that must agree on a jump",
         "those of a function analytic within 0.05 of its unit fall by half from the 6th to the 10th",
     )
+    beside: float = number(0.25, "of the largest", "a difference next to it, of its sign and this size, is of no jump",
+                           "towards a steep end those of an analytic function fall by less than half")
     again: int = number(14, "values", "around a jump, closer", "two distances to both sides, and room for differences")
     closer: int = number(2, "times", "a jump is looked at so much closer", "a feature of 0.003 units falls by half")
     kept: float = number(0.4, "of the jump", "what is left of it, closer", "between 1 at a jump and 1/4 at a kink")
@@ -467,7 +469,13 @@ class SlopeSettings:
     fits: int = number(2, "times", "a step is fitted to truncation and noise at most so often", LIMIT)
     fitting: float = number(4.0, "factor", "a step fits that differs by less from the balanced one",
                             "errors are then at most 16 times the least")
-    reach: float = number(8.0, "steps", "values along a sign vector, against gradients, are so far away at most", HELD)
+    reach: float = number(8.0, "steps", "values along a vector, against gradients, are so far away at most", HELD)
+    share: float = number(0.0625, "of the tolerance", "noise of a second difference along a vector is at most this",
+                          "half of the tolerance shows a claim; noise enters three and a half times")
+    directions: tuple[int, int] = number(
+        (3, 9), "directions", "along which values show the gradient; the second where they contradict it",
+        "3 bound its error by 13 times what they show at 1.25e-4, 9 by 1.3 times, for 20 values",
+    )
     vectors: int = number(2, "vectors", "random ones that show the truncation of a whole Hessian", "4 gradients")
     hutchinson: int = number(3, "vectors", "random sign vectors that show the diagonal of a Hessian", STUDY)
 
