@@ -3,9 +3,12 @@
 python benchmarks/golden.py record [FILE]       write benchmarks/golden/runs.json
 python benchmarks/golden.py check [FILE]        the same bits: for changes that only move code, on the same machine
 python benchmarks/golden.py compare [FILE]      verdicts and the medians of queries: for changes of behaviour
+python benchmarks/golden.py heard               the runs of auto as users call it, with nothing said of tolerances and
+                                                noise, beside noise=0: where exact functions were taken for noisy ones
 
-Tolerances and the noise are given explicitly in every case, so that changes of defaults do not show. Bits depend on the
-machine (BLAS rounds differently); verdicts and medians should not. Seeds: 7000 and up, which nothing else uses.
+Tolerances and the noise are given explicitly in every other case, so that changes of defaults do not show. Bits
+depend on the machine (BLAS rounds differently); verdicts and medians should not. Seeds: 7000 and up, which nothing
+else uses.
 """
 
 from __future__ import annotations
@@ -91,6 +94,14 @@ def run(fun: Any, x0: Any, seed: int, **options: Any) -> dict[str, Any]:
     return of_run(escapade.minimize(fun, x0, rng=SEED + seed, **(TOLERANCES | options)))
 
 
+def believed_and_heard(fun: Any, x0: Any, seed: int, **options: Any) -> dict[str, Any]:
+    """A run with noise=0 and one that finds out, both to the default tolerances."""
+    options = {name: value for name, value in options.items() if name not in ("gtol", "curvtol", "noise")}
+    runs = [escapade.minimize(fun, x0, rng=SEED + seed, noise=noise, **options) for noise in (0, None)]
+    handed = any(step.estimated for step in runs[1].history)
+    return {"told": of_run(runs[0]), "found": of_run(runs[1]) | {"handed over": handed, "stop": runs[1].stop.name}}
+
+
 def cert(fun: Any, x: Any, seed: int, **options: Any) -> dict[str, Any]:
     return of_certificate(escapade.certify(fun, x, rng=SEED + seed, **(TOLERANCES | options)))
 
@@ -111,7 +122,7 @@ def cases() -> Iterator[Case]:
     yield from certificates()
 
 
-def runs_of_auto() -> Iterator[Case]:
+def runs_of_auto(run: Callable[..., dict[str, Any]] = run) -> Iterator[Case]:
     for fun in PLAIN:
         for d in (1, 2, 5, 12, 40):
             if d == 1 and fun in (rosenbrock, chain):
@@ -216,6 +227,27 @@ def all_of_them() -> dict[str, dict[str, Any]]:
         return dict(pool.map(made, range(len(list(cases()))), chunksize=4))
 
 
+def made_both_ways(index: int) -> tuple[str, dict[str, Any]]:
+    name, make = list(runs_of_auto(believed_and_heard))[index]
+    return name, make()
+
+
+def heard() -> int:
+    """Print where a run that finds out about noise differs from one that is told of none; how many were handed over."""
+    names = [name for name, _ in runs_of_auto(believed_and_heard)]
+    some = [k for k, name in enumerate(names) if "noise" not in name and "float32" not in name]
+    bad, ratios = 0, []
+    with ProcessPoolExecutor(2) as pool:
+        for name, both in pool.map(made_both_ways, some):
+            told, found = both["told"], both["found"]
+            ratios.append(np.log(found["queries"] / told["queries"]))
+            bad += found["handed over"]
+            if found["handed over"] or found["verdict"] != told["verdict"] or found["success"] != told["success"]:
+                print(f"{name}: {told} -> {found}")
+    print(f"{len(some)} runs, {bad} handed over; queries {np.exp(np.mean(ratios)):.4f} times (geometric mean)")
+    return bad
+
+
 def group(name: str) -> str:
     return name.split("#")[0].strip()
 
@@ -248,6 +280,8 @@ def compare(old: dict[str, dict[str, Any]], new: dict[str, dict[str, Any]], *, e
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["check"]
+    if what == "heard":
+        sys.exit(heard() > 0)
     store, found = Path(rest[0]) if rest else STORE, all_of_them()
     if what == "record":
         store.parent.mkdir(exist_ok=True)

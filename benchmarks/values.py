@@ -5,7 +5,8 @@
     python benchmarks/values.py run [--part P] [--every K] [--seeds S]      escapade, and the table
     python benchmarks/values.py table                                       the table from what is kept
     python benchmarks/values.py rosenbrock                                  float32 and printed values, 20 starts
-    python benchmarks/values.py ode                                         fits of differential equations, rtol 1e-3
+    python benchmarks/values.py ode [--seeds S]                             fits of differential equations, rtol 1e-3
+    python benchmarks/values.py large [--every K]                           twenty to thirty variables, beside COBYQA
 
 S2MPJ problems of at most ten variables, a budget of 100 (n + 1) queries. What counts is the exact f of the point that a
 solver returned, as a share of the fall from f(x0) to the lowest value that any run reached, those of `auto` on exact
@@ -35,6 +36,7 @@ from seeds import VALUES
 from solvers import HUGE
 
 import escapade
+from escapade.derivatives.units import lengths, typical_curvature
 
 RESULTS = Path(__file__).parent / "results"
 LEVELS = (1e-2, 1e-4)
@@ -118,7 +120,7 @@ class Counted:
         return value
 
 
-# Solvers: each returns its answer
+# Solvers: each returns its answer, and the peers whether they say that it is a solution
 
 
 def ours(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
@@ -128,7 +130,8 @@ def ours(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
 
 def of_scipy(method: str, **options: Any) -> Callable[..., Any]:
     def solve(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
-        return scipy_minimize(f, x, method=method, options={"maxiter": 10**6} | options).x
+        result = scipy_minimize(f, x, method=method, options={"maxiter": 10**6} | options)
+        return result.x, bool(result.success)
 
     return solve
 
@@ -137,7 +140,8 @@ def bobyqa(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
     import pybobyqa
 
     told = {"objfun_has_noise": feature.startswith("noise")}
-    return pybobyqa.solve(f, x, maxfun=f.budget, do_logging=False, print_progress=False, **told).x
+    result = pybobyqa.solve(f, x, maxfun=f.budget, do_logging=False, print_progress=False, **told)
+    return result.x, result.flag == result.EXIT_SUCCESS
 
 
 def cma_es(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
@@ -148,14 +152,16 @@ def cma_es(f: Counted, x: np.ndarray, feature: str, seed: int) -> Any:
         x, fun = np.append(x, 0.0), lambda y: f(y[:1])
     options = {"verbose": -9, "seed": 1 + seed, "tolfun": 0, "tolfunhist": 0}
     search = cma.CMAEvolutionStrategy(x, 0.3 * max(1.0, float(np.max(np.abs(x)))), options)
+    success = False
     try:
         while not search.stop():
             points = search.ask()
             search.tell(points, [fun(y) for y in points])
+        success = True
     except Spent:
         pass
     favourite = search.result.xfavorite if feature.startswith("noise") else f.x
-    return None if favourite is None else favourite[: len(f.x)]  # type: ignore[arg-type]
+    return None if favourite is None else favourite[: len(f.x)], success  # type: ignore[arg-type]
 
 
 PEERS: dict[str, Callable[..., Any]] = {
@@ -178,7 +184,8 @@ def answer(solver: str, p: Any, feature: str, seed: int, budget: int) -> dict[st
                 result = ours(f, p.start.copy(), feature, seed)
                 x, record = result.x, claimed(p, result)
             else:
-                x = PEERS[solver](f, p.start.copy(), feature, seed)
+                x, success = PEERS[solver](f, p.start.copy(), feature, seed)
+                record = said(p, x) if success and x is not None and isinstance(p, S2MPJ) else {}
         except Spent:
             pass
         except Exception as error:
@@ -191,12 +198,21 @@ def answer(solver: str, p: Any, feature: str, seed: int, budget: int) -> dict[st
 
 def claimed(p: Any, result: Any) -> dict[str, Any]:
     """How a run of ours ended, and by what factor the exact gradient exceeds the tolerance of a success."""
-    record: dict[str, Any] = {"stop": result.stop.name}
+    record: dict[str, Any] = {"stop": result.stop.name, "handed": any(step.estimated for step in result.history)}
     if result.success and isinstance(p, S2MPJ):
         c = result.certificate
         size = float(np.linalg.norm(p.derivatives(result.x)[0] * c.units.lengths))
         record |= {"success": True, "excess": size / c.gtol}
     return record
+
+
+def said(p: S2MPJ, x: np.ndarray) -> dict[str, Any]:
+    """That a peer says its answer is a solution, and by what factor the exact gradient there exceeds the tolerance that
+    escapade asks for: a millionth of the typical curvature, over the lengths of the variables."""
+    g, H = p.derivatives(x)
+    s = lengths(x, p.start)
+    tolerance = 1e-6 * (typical_curvature(np.abs(np.diag(H)) * s**2) or 1.0)
+    return {"success": True, "excess": float(np.linalg.norm(g * s)) / tolerance}
 
 
 # Runs
@@ -300,15 +316,20 @@ def table(records: dict[str, dict[str, Any]], part: str, every: int, many: int) 
 
 
 def honesty(records: dict[str, dict[str, Any]], part: str, every: int) -> None:
-    """Successes, false ones among them, and endings, by feature."""
+    """Successes, false ones among them, and endings, by feature; how many runs went through noise."""
     wanted = set(chosen(part, every))
-    for feature in FEATURES:
-        mine = [r for key, r in records.items() if key.split("|")[0] == "escapade" and key.split("|")[2] == feature
-                and key.split("|")[1] in wanted]
-        success = [r for r in mine if r.get("success")]
-        false = sum(r["excess"] > 1 for r in success)
-        ends = Counter(r.get("stop", r.get("raised", "?")) for r in mine)
-        print(f"{feature:14} {len(mine)} runs, {len(success)} successes, {false} false; {dict(ends)}")
+    for solver in ("escapade", *PEERS):
+        for feature in FEATURES:
+            named = ((key.split("|"), record) for key, record in records.items())
+            mine = [r for (s, name, of, _), r in named if s == solver and of == feature and name in wanted]
+            success = [r for r in mine if r.get("success")]
+            false, far = (sum(not r["excess"] <= most for r in success) for most in (1, 1e3))
+            told = f"{solver:11} {feature:14} {len(mine)} runs, {len(success)} successes, {false} false ({far} by 1000)"
+            if solver == "escapade":
+                ends = Counter(r.get("stop", r.get("raised", "?")) for r in mine)
+                told += f"; {sum(r.get('handed', False) for r in mine)} went through noise; {dict(ends)}"
+            if mine and (success or solver == "escapade"):
+                print(told)
 
 
 def ode(args: argparse.Namespace) -> None:
@@ -331,6 +352,25 @@ def ode(args: argparse.Namespace) -> None:
                 row.append(float(np.median(found)))
             every.save()
             print(f"| {system}, {solver} | " + " | ".join(f"{value:.3g}" for value in row) + " |", flush=True)
+
+
+def large(args: argparse.Namespace) -> None:
+    """Twenty to thirty variables: what COBYQA left of the fall from f(x0), what escapade left, and their ratio."""
+    every = Store(RESULTS / "values-large.json")
+    small = set(names(19))
+    for name in [name for name in names(30) if name not in small][:: args.every]:
+        p = loaded(name)
+        if p is None:
+            continue
+        for feature in args.features or ("noise 1e-3", "six digits"):
+            for solver in ("COBYQA", "escapade"):
+                key = f"{solver}|{name}|{feature}|{VALUES[0]}"
+                if solver == "escapade" or key not in every.records:
+                    every.records[key] = answer(solver, p, feature, VALUES[0], 100 * (p.d + 1))
+                    every.save()
+            peer, own = (every.records[f"{s}|{name}|{feature}|{VALUES[0]}"]["f"] for s in ("COBYQA", "escapade"))
+            first = float(p(p.start))
+            print(f"{name} d = {p.d} {feature}: x0 {first:.3g}, COBYQA {peer:.4g}, escapade {own:.4g}", flush=True)
 
 
 @dataclass
@@ -371,7 +411,7 @@ def bottom(x: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("peers", "run", "table", "ode", "rosenbrock"))
+    parser.add_argument("what", choices=("peers", "run", "table", "ode", "large", "rosenbrock"))
     parser.add_argument("--part", choices=("tune", "report"), default="report")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
@@ -379,8 +419,9 @@ def main() -> None:
     parser.add_argument("--solvers", nargs="*", default=list(PEERS))
     parser.add_argument("--keep", type=Path, help="another file for the runs of escapade")
     args = parser.parse_args()
-    if args.what in ("ode", "rosenbrock"):
-        (ode if args.what == "ode" else rosenbrock)(args)
+    others = {"ode": ode, "large": large, "rosenbrock": rosenbrock}
+    if args.what in others:
+        others[args.what](args)
         return
     peers = Store(RESULTS / "values-peers.json")
     if args.what == "peers":
@@ -390,7 +431,7 @@ def main() -> None:
     if args.what == "run":
         perform(["escapade"], args, own, again=True)
     table(peers.records | own.records, args.part, args.every, args.seeds)
-    honesty(own.records, args.part, args.every)
+    honesty(peers.records | own.records, args.part, args.every)
 
 
 if __name__ == "__main__":

@@ -208,6 +208,7 @@ def certify(
         finder=finder if sparsity is None else Sparse.of(sparsity, asked.curvtol, failure),
         evidence=check_evidence(evidence, samples),
         maxfev=certificate_maxfev,
+        began=Books(),
     )
     relative = gtol is None and curvtol is None
     with closing(f):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from escapade.certificate import bounded, rules, scale
+from escapade.certificate import bounded, certifier, rules, scale
 from escapade.curvature import finding
+from escapade.derivatives import measure
 from escapade.methods.auto import through_noise
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -66,7 +67,8 @@ def test_the_examples_of_a_guide_run(guide, says, tmp_path):
 
 
 REASONS = [
-    *(finding.CONSTANT, finding.ROUGH, finding.TOO_DEAR, rules.HESSIAN_JUMPS, scale.KINKED, scale.ROUGH),
+    *(finding.CONSTANT, finding.ROUGH, certifier.TOO_DEAR, measure.TOO_DEAR),
+    *(rules.HESSIAN_JUMPS, scale.KINKED, scale.ROUGH),
     *(bounded.OUTWARD, bounded.UNCONFIRMED, bounded.INEXACT, bounded.LOST, through_noise.HIDDEN),
 ]
 

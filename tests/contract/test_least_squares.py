@@ -11,7 +11,7 @@ from scipy.optimize import least_squares as scipy_least_squares
 
 import escapade
 from escapade import certify, least_squares
-from escapade.errors import EvaluationFailed, InvalidSetting, JournalError
+from escapade.errors import EvaluationFailed, InvalidSetting, JournalError, WrongGradient
 from escapade.stopping import Stop
 
 T = np.linspace(0, 3, 30)
@@ -148,6 +148,49 @@ def test_a_jacobian_of_the_users_own(fit):
     np.testing.assert_allclose(found.x, fit.x, rtol=1e-6)
     with pytest.raises(EvaluationFailed, match="30 x 3"):
         least_squares(decay, START, jac=lambda p: np.ones((2, 2)))
+
+
+def wrong_jacobians():
+    """Jacobians of `decay` with one mistake, and the parameter it concerns."""
+    for k, factor in ((0, -1.0), (1, 2.0), (1, 0.9), (2, 0.0)):
+        scale = np.ones(3)
+        scale[k] = factor
+        yield (lambda p, scale=scale: jacobian(p) * scale), k
+    entry = np.zeros((30, 3))
+    entry[7, 1] = 1.0
+    yield (lambda p: jacobian(p) + entry), 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("which", range(5))
+def test_a_wrong_jacobian_is_refused_at_the_start(which, seed):
+    jac, k = list(wrong_jacobians())[which]
+    said = rf"jac\[\d+, {k}\] is .*Correct column {k} of jac, or leave jac out"
+    with pytest.raises(WrongGradient, match=said) as caught:
+        least_squares(decay, START, jac=jac, rng=seed)
+    assert caught.value.coordinate == k
+    assert abs(caught.value.claimed - caught.value.seen) > 1e-3 * abs(caught.value.claimed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_right_jacobians_are_not_refused(seed):
+    rng, start = np.random.default_rng(seed), np.array(START, dtype=float)
+    scale = 10.0 ** rng.uniform(-6, 6, 3)
+    noisy = [lambda p, s=s: decay(p) + s * rng.standard_normal(30) for s in (1e-10, 1e-6, 1e-2)]
+    cases = [
+        (decay, jacobian, START),
+        (lambda p: decay(p / scale), lambda p: jacobian(p / scale) / scale, start * scale),
+        (lambda p: decay(p) * 1e8, lambda p: jacobian(p) * 1e8, START),
+        (lambda p: decay(p).astype(np.float32), lambda p: jacobian(p).astype(np.float32), START),
+        (lambda p: np.round(decay(p), 4), jacobian, START),
+        (lambda p: np.zeros(30), lambda p: np.zeros((30, 3)), START),
+        *((fun, jacobian, START) for fun in noisy),
+    ]
+    for fun, jac, x in cases:
+        least_squares(fun, x, jac=jac, maxfev=60, rng=seed)
+    least_squares(decay, START, jac=jacobian, bounds=(start, start + 5), maxfev=60, rng=seed)
+    with pytest.raises(WrongGradient):
+        least_squares(decay, START, jac=lambda p: -jacobian(p), bounds=(start, start + 5), rng=seed)
 
 
 def test_a_journal_goes_on_where_it_was_cut(tmp_path, fit):

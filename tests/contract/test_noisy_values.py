@@ -100,6 +100,42 @@ def test_noise_that_ends_is_left_behind():
     assert result.success
 
 
+def test_noise_that_begins_is_descended_through():
+    """Exact values at the start, and noise of 1e-3 where f is small: heard at the certificate, at the latest."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+
+        def fun(x, rng=rng):
+            value = bowl(x) + 1
+            return value + (1e-3 * float(rng.standard_normal()) if value < 3 else 0.0)
+
+        result = escapade.minimize(fun, np.full(3, -1.0), rng=seed, maxfev=800)
+        assert not result.success
+        assert any(step.estimated for step in result.history)
+        assert bowl(result.x) - least(bowl, np.full(3, -1.0)) < 5e-3
+
+
+def test_a_function_that_is_rough_below_some_length_is_descended_below_its_roughness():
+    """Jumps of 0.01 every hundredth or so, deterministic, as of a solver that adapts its steps."""
+    lowest = least(bowl, np.full(3, -1.0))
+    for seed in range(3):
+        way = np.random.default_rng(seed).standard_normal((3, 3)) * 300
+        jumping = lambda x, way=way: bowl(x) + 0.01 * float(np.mean(np.sign(np.sin(way @ x))))  # noqa: E731
+        result = escapade.minimize(jumping, np.full(3, -1.0), rng=seed, maxfev=400)
+        assert not result.success
+        assert bowl(result.x) - lowest < 0.02
+        assert result.fun == jumping(result.x)
+        assert result.fun <= result.fun_best + 0.01  # f is deterministic: the lowest value is no luck
+
+
+@pytest.mark.parametrize("shift", [0.0, 3e-4])
+def test_a_mesh_around_zero_is_seen(shift):
+    """There a start tells no lengths, and f is flat within a cell."""
+    fun = lambda x: bowl(1e-3 * np.round((x - shift) / 1e-3) + shift)  # noqa: E731
+    result = escapade.minimize(fun, np.zeros(3), rng=0, maxfev=400)
+    assert bowl(result.x) - least(bowl, np.zeros(3)) < 1e-4
+
+
 def test_a_limit_in_the_midst_leaves_a_point_of_the_model_and_no_lucky_one():
     fun = noisy(bowl, 0.1, 1)
     result = escapade.minimize(fun, np.full(3, -1.0), rng=0, maxiter=12)

@@ -139,6 +139,22 @@ def test_a_small_sum_is_taken_whole():
     assert "samples" not in result.certificate.trusted
 
 
+def test_a_way_down_that_a_part_of_a_batch_shows_is_tried_once():
+    """The curvature of each sample is 0.05 ± 8, so that a Hessian of some of them has negative eigenvalues that f, and
+    the batch, have not."""
+    n, rng = 20_000, np.random.default_rng(0)
+    xi, slopes = 8 * rng.standard_normal((n, D)), 0.3 * rng.standard_normal((n, D))
+    xi, slopes = xi - xi.mean(axis=0), slopes - slopes.mean(axis=0)
+
+    def fun(X, ids):
+        c = np.array([0.05, 1.0, 2.0, 0.5]) + xi[ids].mean(axis=0)
+        return np.sum(0.5 * X * X * c + X * slopes[ids].mean(axis=0) + X**4, axis=1)
+
+    result = escapade.minimize(fun, np.full(D, 0.7), samples=n, maxfev=10_000_000, rng=0, **SOLVED)
+    assert result.success
+    assert result.n_escapes <= 2
+
+
 def test_a_saddle_that_all_samples_share_is_left():
     rng = np.random.default_rng(802)
     n = 10_000

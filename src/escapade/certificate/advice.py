@@ -9,7 +9,7 @@ from ..curvature.finding import CONSTANT, ROUGH
 from ..curvature.sparse import INEXACT, LACKS
 from .certificate import Certificate, Trusted
 from .rules import HESSIAN_JUMPS
-from .scale import KINKED
+from .scale import KINKED, ROUGH_BELOW
 from .settings import RULES
 
 SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
@@ -48,9 +48,9 @@ def _remedy(certificate: Certificate) -> str:
     if certificate.reason in FIXED:
         return FIXED[certificate.reason]
     go_on = "" if certificate.price is None else f"certificate_maxfev={certificate.price} lets the search go on"
-    if certificate.attainable is None:
-        return go_on or "raise maxfev, curvtol or gtol, or lower the noise of f"
-    return "; or ".join(filter(None, [_shown(certificate), go_on]))
+    shown = "" if certificate.attainable is None else _shown(certificate)
+    own = OWN if certificate.reason.startswith(ROUGH_BELOW) else ""
+    return "; or ".join(filter(None, [shown, own, go_on])) or "raise maxfev, curvtol or gtol, or lower the noise of f"
 
 
 def _shown(certificate: Certificate) -> str:
@@ -66,7 +66,7 @@ def _shown(certificate: Certificate) -> str:
         return f"{samples.value:.2g} samples show {' and '.join(unmet)} here: take more, or ask for {asked}"
     shown = f"{cause} {' and '.join(unmet)} can be shown here: ask for {asked}"
     if noise.source not in ("given", "estimated"):
-        return f"{shown}; {EXACTER}" + (f"; {OWN}" if noise.source == "roughness" else "")
+        return f"{shown}; {EXACTER}"
     least = certificate.gradient.upper if certificate.gradient.upper > certificate.gtol else 0.0
     fewer = f"show a gradient of {least / 10:.1g}" if least else "show curvatures a tenth as large"
     return f"{shown}; {RULES.evaluations} evaluations at each point, averaged, would {fewer}"

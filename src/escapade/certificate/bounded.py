@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from .._array import Array, Matrix, Vector, like, norm2, to_numpy
 from ..curvature import Evidence, Finding, Outcome, price
-from ..curvature.finding import CONSTANT, TOO_DEAR
-from ..curvature.price import Allowance
+from ..curvature.finding import CONSTANT
 from ..curvature.settings import NEWTON
 from ..derivatives.feasible import Around, Lines, Misfit, hessian, inward_slopes, lines, misfit, price_of_hessian
+from ..derivatives.measure import Allowance
 from ..derivatives.noise import NoiseEvidence, given
 from ..derivatives.settings import FEASIBLE
-from ..derivatives.units import reach, typical_curvature
+from ..derivatives.units import typical_curvature
 from ..domain import selection
 from ..errors import BudgetExhausted, NonFiniteValue
 from ..interval import Estimate, Interval
@@ -251,7 +251,7 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
     """The certificate from slopes and curvatures along the variables, and what else it needs."""
     around, which = box.around, seen.which
     sizes = np.abs(seen.curvature.value) + seen.curvature.error
-    certifier = certifier.beside(typical_curvature(sizes), reach(around.y))
+    certifier = certifier.beside(typical_curvature(sizes))
     free, weak = seen.of(box.sets.free), seen.of(box.weakly)
     slopes = Estimate(weak.slope.value * box.sets.side[weak.which], weak.slope.error)
     residual = rules.kkt_residual(free.slope, slopes)
@@ -261,9 +261,8 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
         return _written(certifier, box, residual, reduced, STEEP)
     cost = price_of_hessian(seen)
     if not box.allowance.allows(cost):
-        total = box.allowance.total(cost, 0)
-        dear = f"{SIDES} take {cost} values; {TOO_DEAR.format(price=total)}"
-        return _written(certifier, box, residual, reduced, replace(rules.undecided(dear), price=total))
+        dear = replace(rules.undecided(f"{SIDES} take {cost} values"), price=price.total(box.allowance, cost))
+        return _written(certifier, box, residual, reduced, dear)
     H, third = hessian(around, seen, certifier.curvtol)
     if not math.isfinite(H.error):
         return _written(certifier, box, residual, reduced, LOST)

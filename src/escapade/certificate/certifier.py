@@ -26,9 +26,11 @@ from ..curvature import (
 )
 from ..curvature.finding import nothing_known
 from ..curvature.newton import newton_contracts, newton_step
+from ..curvature.settings import PRICE
 from ..derivatives.by_gradients import GradientModel, measure_by_gradients
 from ..derivatives.ladder import Kind, Ladder
-from ..derivatives.measure import Books, LocalModel, measure
+from ..derivatives.measure import TOO_DEAR as STEPS_TOO_DEAR
+from ..derivatives.measure import Allowance, Books, LocalModel, measure
 from ..derivatives.noise import Noise
 from ..derivatives.sampling import SampledModel, sampled_gradient
 from ..derivatives.settings import GROUPS, SAMPLING
@@ -50,6 +52,7 @@ from .settings import RULES
 UNKNOWN = Interval(0.0, math.inf)
 CHECKED = "checked against values"
 BELIEVED = "checked against values, which do not show as much"
+TOO_DEAR = "to go on would take the certificate to {price} queries, and more than is allowed"
 GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
 
@@ -76,6 +79,8 @@ class Certifier:
     """Of a finite sum: what the claim about its curvature rests on."""
     maxfev: float | None = None
     """What the certificate may cost, the ladder of lengths apart; None: what its price allows."""
+    began: Books | None = None
+    """The oracle's books when the certificate began; None: at the end of a run, when f is measured around its point."""
     gradients: bool = True
     """Whether the user's gradients are used, where there are any."""
 
@@ -142,7 +147,7 @@ class Certifier:
             return self.unseen(x, str(stop))
         asked = self._asked(local)
         certificate = asked._judged(x, local, known, rng)
-        if certificate.holds and self.resolution is not None:
+        if certificate.verdict == "saddle" or (certificate.holds and self.resolution is not None):
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
@@ -153,9 +158,9 @@ class Certifier:
         x_scale = None if self.x_scale is None else np.asarray(as_scale(self.x_scale, frame.origin))[frame.which]
         return replace(self, x_scale=x_scale, x0=None if self.x0 is None else frame.inside(self.x0))
 
-    def beside(self, curvature: float, reach: float) -> Certifier:
+    def beside(self, curvature: float) -> Certifier:
         """The same where f curves by so much: relative tolerances are shares of that, if it is less."""
-        asked = self.tolerances.beside(curvature, reach)
+        asked = self.tolerances.beside(curvature)
         return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
 
     @property
@@ -171,8 +176,18 @@ class Certifier:
             known["failure"] = self.failure
             local = measure_by_gradients(f, x, **known, rng=rng)
         else:
-            local = self._measure(f, x, rng, self.noise)
+            local = self._measure(f, x, rng, self.noise, self.began or Books.of(f))
         return local.asked(beside(self.tolerances, local, rng))
+
+    def allowance(self, local: LocalModel) -> Allowance:
+        """What the certificate of a point that was measured may spend."""
+        return self._allowance(local.f, local.d, local.began)
+
+    def _allowance(self, f: Oracle, d: int, began: Books) -> Allowance:
+        if self.maxfev is not None:
+            return Allowance(f, self.maxfev, began)
+        before = Allowance(f, math.inf, Books()).spent
+        return Allowance(f, price.cap(d) if self.began is not None else price.cap_of_run(d, before), began)
 
     def _by_gradients(self, f: Oracle) -> bool:
         """Whether the user's gradients serve: differences of theirs take shorter steps than a resolution may allow."""
@@ -199,7 +214,9 @@ class Certifier:
         try:
             ladder = scale.look(local, self._lengths(local), gtol=self.gtol, curvtol=self.curvtol, rng=rng)
             if ladder.alarming:
-                local = self._measure(f, x, rng, scale.roughness(ladder))
+                if dear := self._too_dear_above(local, certificate, ladder):
+                    return dear
+                local = self._measure(f, x, rng, scale.roughness(ladder), local.began)
                 above = self._judged(x, local, Evidence(), rng)
                 if not above.holds:
                     certificate = self._only_below(certificate, above, ladder)
@@ -216,11 +233,20 @@ class Certifier:
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
 
+    def _too_dear_above(self, local: LocalModel, below: Certificate, ladder: Ladder) -> Certificate | None:
+        """An undecided certificate where another one, on steps that rise above the roughness of f, is not allowed."""
+        allowance, needed = self.allowance(local), price.deciding(local.d, 1)
+        if allowance.allows(min(needed, price.rows(local.d) + price.few_products(local.d))):
+            return None
+        reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict="not looked at")
+        finding = replace(rules.undecided(reason, below.curvature), price=price.total(allowance, needed))
+        return self.written(below.x, below.fun, below.gradient, finding, below.trusted, 0.0)
+
     def _only_below(self, below: Certificate, above: Certificate, ladder: Ladder) -> Certificate:
         """The certificate of a claim that holds on the difference steps, and not on those that rise above the roughness
         of f: neither is the whole truth."""
         reason = scale.ROUGH.format(length=ladder.length, amplitude=ladder.amplitude, verdict=above.verdict)
-        finding = rules.undecided(reason, below.curvature | above.curvature)
+        finding = replace(rules.undecided(reason, below.curvature | above.curvature), price=above.price or 0)
         return self.written(below.x, below.fun, below.gradient | above.gradient, finding, above.trusted, 0.0)
 
     def _falls_across(self, local: LocalModel, ladder: Ladder) -> bool:
@@ -233,7 +259,7 @@ class Certifier:
         """The lengths over which the user's variables matter, in y = x / unit."""
         y = to_numpy(local.x).astype(np.float64)
         if self.in_units or self.x_scale is not None:
-            return np.full(local.d, 1.0 if self.curvature is None else reach(y))
+            return np.full(local.d, 1.0 if self.curvature is None else reach(y, local.f.domain))
         return lengths(y, None if self.x0 is None else to_numpy(self.x0).astype(np.float64))
 
     def _judged(self, x: Array, local: LocalModel, known: Evidence, rng: np.random.Generator) -> Certificate:
@@ -244,13 +270,16 @@ class Certifier:
         if local.report.constant and self.resolution == 0:
             return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
-            return self.written(x, local.f0, UNKNOWN, rules.undecided(why), noise, 0.0)
+            finding = rules.undecided(why)
+            if why == STEPS_TOO_DEAR:
+                finding = replace(finding, price=price.total(self.allowance(local), price.deciding(local.d)))
+            return self.written(x, local.f0, UNKNOWN, finding, noise, 0.0)
         finding, rho = self._curvature(local, rng, known.finding)
         lower = finding.curvature.lower
         if finding.certified and lower > 0:
             most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
-                local = local.sharpened()
+                local = local.sharpened(self.allowance(local).left)
         if isinstance(local, GradientModel) and not (local.shown and finding.shown):
             noise["jac"] = replace(noise["jac"], source=BELIEVED)
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
@@ -282,11 +311,13 @@ class Certifier:
         return advised(replace(certificate, attainable=(shown, curvtol)))
 
     def _measure(
-        self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None
+        self, f: Oracle, x: Array, rng: np.random.Generator, noise: Noise | float | str | None, began: Books
     ) -> LocalModel:
-        tolerances = {"curvtol": self.curvtol, "gtol": self.gtol}
+        """f around x, as far as a certificate that began then may spend on it."""
+        tolerances: Any = {"curvtol": self.curvtol, "gtol": self.gtol}
         known: Any = {"rho": self.rho, "noise": noise, "x_scale": self.x_scale, "resolution": self.resolution or 0.0}
-        return measure(f, x, **tolerances, **known, rng=rng)
+        known["allowance"] = self._allowance(f, x.shape[0], began)
+        return replace(measure(f, x, **tolerances, **known, rng=rng), began=began)
 
     def _curvature(
         self, local: LocalModel, rng: np.random.Generator, found: Finding | None
@@ -322,21 +353,19 @@ class Certifier:
         if not (stationary or nearly):
             # Not stationary whatever the curvature; only a direction that costs nothing is looked for.
             return finder.free_direction(local, 0.0) or rules.undecided(GRADIENT_ALONE)
-        allowance = finder.allowance(local)
         finding = finder.at(local, rng)
         if finding.hessian is not None and not finding.one_sided:  # a second look would show the same
             return finding
         open_still = stationary and not by_gradients and rules.ask_for_positive(finding.curvature, self.curvtol)
         if finding.certified and open_still:
-            left = replace(finder, certificate_maxfev=allowance.most + price.rows(local.d) - allowance.spent)
-            lifted = left.at(local, rng, shift=RULES.lifted * self.curvtol)
+            lifted = finder.at(local, rng, shift=RULES.lifted * self.curvtol)
             if lifted.certified:
                 return replace(lifted, reason=f"{finding.reason}, and again for positive curvature")
         return finding
 
     def _finder(self, failure: float, local: LocalModel) -> Finder:
         """The finder asked for, spending so much failure probability."""
-        most = price.cap(local.d) if self.maxfev is None else self.maxfev
+        most = self.allowance(local).most - PRICE.after
         if isinstance(self.finder, Finder):
             most = most if self.maxfev is not None else (self.finder.certificate_maxfev or most)
             return replace(self.finder, delta=self.curvtol, failure=failure, certificate_maxfev=most)
@@ -372,7 +401,7 @@ class Certifier:
             if radius <= float(np.min(local.steps)):
                 return True
             beyond = step is not None and float(np.linalg.norm(step)) > radius
-            return not beyond and newton_contracts(local, step)  # beyond the ball it proves nothing
+            return not beyond and newton_contracts(local, step, self.allowance(local))  # beyond it, it proves nothing
         except (BudgetExhausted, NonFiniteValue):
             return False
 
@@ -430,7 +459,8 @@ class Certifier:
         if shown is None:
             shown = tests(g, y, rng) if tests.looks(f, x.shape[0]) else None
         if shown is None:
-            whole = replace(self, failure=(1 - RULES.samples) * self.failure)._plain(f.summed(), x, rng, Evidence())
+            last = replace(self, failure=(1 - RULES.samples) * self.failure, began=Books.of(f))
+            whole = last._plain(f.summed(), x, rng, Evidence())
             return replace(whole, failure=self.failure)
         finding = shown.finding
         if unit is not None and finding.direction is not None:
@@ -488,6 +518,7 @@ class Certifier:
         """What was shown, with its verdict."""
         gtol, curvtol = self.gtol, self.curvtol
         verdict, radius = rules.verdict_of(gradient, finding, gtol=gtol, curvtol=curvtol, rho=rho)
+        dear = f"; {TOO_DEAR.format(price=finding.price)}" if finding.price else ""
         written = Certificate(
             verdict=verdict,
             gradient=gradient,
@@ -500,7 +531,7 @@ class Certifier:
             curvtol=curvtol,
             failure=self.failure,
             finder=finding.finder,
-            reason=finding.reason,
+            reason=finding.reason + dear,
             attainable=rules.attainable(verdict, gradient, finding, gtol=gtol, curvtol=curvtol),
             price=finding.price or None,
             trusted=trusted,

@@ -18,9 +18,10 @@ from ..derivatives.settings import LADDER, SLOPES
 from .settings import RULES
 
 KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
-ROUGH = (
-    "f is rough below a length of {length:.2g}, by {amplitude:.2g}: what was asked for holds there, and not above "
-    "({verdict}, measured on longer steps)"
+ROUGH_BELOW = "f is rough below"
+ROUGH = ROUGH_BELOW + (
+    " a length of {length:.2g}, by {amplitude:.2g}: what was asked for holds there, and not above "
+    "({verdict} on longer steps)"
 )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._array import Matrix
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import Preconditioner
 from ..derivatives.products import VALUES, HessianProducts, Product
 from . import price
@@ -18,7 +17,6 @@ from .finding import Finder, Finding
 from .lanczos import Lanczos, LanczosOutcome
 from .obstacle import Obstacle
 from .overlap import MOST, PLAN, overlap
-from .price import Allowance
 from .settings import PRICE
 
 
@@ -61,8 +59,9 @@ class Cheapest(Finder):
             return free, ()
         own = {"delta": self.delta, "failure": self.failure, "depth": self.depth}
         dense, allowance, modelled = Dense(**own), self.allowance(local), self.preconditioner is not None
-        affordable = allowance.affords(price.second_differences(local.d))
         few = local.d <= (PRICE.fewest if modelled else PRICE.small)
+        pairs = price.second_differences(local.d, 1 if few else 2)
+        affordable = allowance.affords(pairs)
         if affordable and (few or not (modelled or self._can_decide(local))):
             return dense.search(local, rng, shift, allowance), ()
         lanczos = Lanczos(
@@ -95,11 +94,7 @@ class Cheapest(Finder):
         """An undecided finding at a price, which is that of all second differences if these cost less."""
         if finding.price == 0:
             return finding
-        all_of_them = math.ceil(PRICE.room * price.deciding(d) + allowance.spent)
-        if finding.price <= all_of_them:
-            return finding
-        reason = finding.reason.replace(str(finding.price), str(all_of_them))
-        return replace(finding, price=all_of_them, reason=reason)
+        return replace(finding, price=min(finding.price, price.total(allowance, price.second_differences(d))))
 
     def _can_decide(self, local: LocalModel) -> bool:
         """Whether noise leaves products exact enough, at the curvature seen on the diagonal, for all starts."""

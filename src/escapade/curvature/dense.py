@@ -12,17 +12,16 @@ from .._array import Matrix, Vector
 from ..derivatives import product_errors
 from ..derivatives.consistency import AlongCheck
 from ..derivatives.estimates import DenseHessian
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import DiagonalPreconditioner
 from ..derivatives.products import KIND, HessianProducts
-from ..derivatives.settings import STEPS
+from ..derivatives.settings import CONSISTENCY, STEPS
 from ..errors import MissingValue
 from ..interval import Interval
 from . import price, soft
 from .complement import Complement
 from .finding import Finder, Finding, Soft
 from .obstacle import Obstacle, after
-from .price import Allowance
 from .settings import DENSE, FINDER, SOFT
 from .soft import Spectrum
 
@@ -64,16 +63,14 @@ class Dense(Finder):
         """Attempts with second differences of one kind after another, as far as they are allowed; first with those of
         the complement of products, if there were any. Where products were contradicted on shorter steps, more of these
         are looked at: the same looks would only be another chance to miss it."""
-        best, tried, again = self.undecided("nothing was tried"), set(), False
+        best, tried = self.undecided("nothing was tried"), set()
         products = HessianProducts(local, DiagonalPreconditioner(local.steps), 1 if one_sided else 2)
         forms = _Forms(local, rng)
         for _ in range(FINDER.attempts):
             looks = DENSE.products * (DENSE.contradicted if contradicted else 1)
             attempt = _Attempt(self, products, shift, forms, allowance, looks, complement)
-            cost = attempt.price(again=again)
-            if not allowance.allows(cost):
-                return self.too_dear(best, allowance, cost, local.d)
-            again = True
+            if not allowance.allows(attempt.price):
+                return self.too_dear(best, allowance, attempt.price)
             tried.add((products.order, products.factor))
             finding, obstacle = attempt.run(rng)
             if obstacle is Obstacle.NONE:
@@ -102,11 +99,15 @@ class _Forms:
         Queries: 2*m the first time, or 4*m if the order is 4, with m = 16, or 2*d if that is less
         """
         key = (order == 4, factor)
-        if key not in self.taken:
+        if not self.known(order, factor):
             self.taken[key] = self._take(*key)
         ways, seen, third = self.taken[key]
         off = np.einsum("ki,ij,kj->k", ways, hessian.scaled, ways) - seen
         return STEPS.truncation_safety * math.sqrt(float(np.mean(off**2)) / 2), third
+
+    def known(self, order: int, factor: float) -> bool:
+        """Whether they were asked for."""
+        return (order == 4, factor) in self.taken
 
     def _take(self, extrapolated: bool, factor: float) -> tuple[Matrix, Vector, float]:
         local, k = self.local, factor * min(1.0, DENSE.nearby / math.sqrt(self.local.d))
@@ -150,14 +151,16 @@ class _Attempt:
         """Whether products have shown a part of the Hessian."""
         return self.complement is not None and self.products.order <= 2 and self.products.factor == 1.0
 
-    def price(self, *, again: bool) -> int:
-        """What the attempt costs, the first or another."""
-        d, order, k = self.local.d, self.products.order, self.products.factor
-        checks = 2 * price.checks(d) if order == 4 else price.checks(d, again=again)
+    @property
+    def price(self) -> int:
+        """What the attempt costs at most."""
+        stencil, order, k = self.local.stencil, self.products.order, self.products.factor
+        checks = price.checks(stencil.d, again=self.forms.known(order, k), looks=self.looks) * (2 if order == 4 else 1)
+        checks += stencil.price_of_rows(stencil.far * k, -stencil.far * k)
         if self.complement is not None and self.completes:
             return self.complement.price(order) + checks
         factors = (k, -k, 2 * k, -2 * k) if order == 4 else (k, -k)[:order]
-        return self.local.stencil.price_of_pairs(*factors) + checks
+        return stencil.price_of_pairs(*factors) + checks
 
     def run(self, rng: np.random.Generator) -> tuple[Finding, Obstacle]:
         """The finding, and what is in its way."""
@@ -177,23 +180,23 @@ class _Attempt:
         spread = self.forms.error(hessian, order, self.products.factor)
         if order == 1 and self._too_sided(self._lowest(hessian, spread[0]), low):
             return finder.undecided(SIDED), Obstacle.TRUNCATION
+        far = self._far(hessian, v)
+        truncation, third = max(spread[0], far.error), max(spread[1], far.third)
+        lower = self._lowest(hessian, truncation)
+        if order == 1 and self._too_sided(lower, low):
+            return finder.undecided(SIDED), Obstacle.TRUNCATION
         along = local.check_along(vectors[:, : FINDER.softest], self.products.factor, order)
         if not along.consistent:
             return finder.undecided("f has structure below the steps of the second differences"), Obstacle.TRUNCATION
-        if self._depends_on_scale(hessian, rng):
+        if self._depends_on_scale(hessian, spread[0], rng):
             return finder.undecided("f depends on the scale within the steps of the differences"), Obstacle.TRUNCATION
-        far = self._far(hessian, v)
-        truncation, third = max(spread[0], far.error), max(spread[1], far.third)
         error = hessian.noise + truncation
         if not np.isfinite(error):
             return finder.undecided("the second differences overflow"), Obstacle.TRUNCATION
-        lower = self._lowest(hessian, truncation)
         upper = min(along.upper, seen.curvature.upper)
         if lower > upper:
             reason = "the curvature along a direction contradicts the second differences"
             return finder.undecided(reason), Obstacle.TRUNCATION
-        if order == 1 and self._too_sided(lower, low):
-            return finder.undecided(SIDED), Obstacle.TRUNCATION
         softest = _soft(hessian, vectors[:, : FINDER.softest], error)
         if lower - shift >= -finder.delta:
             found = self._certified(Interval(lower, upper), seen, along, third)
@@ -261,13 +264,30 @@ class _Attempt:
         third, jump = max(third, along.third), along.hessian_jump
         return replace(found, third=third, hessian_jump=jump, one_sided=one_sided)
 
-    def _depends_on_scale(self, hessian: DenseHessian, rng: np.random.Generator) -> bool:
-        """Whether the Hessian is another on much shorter steps, as far as its products with random vectors tell."""
-        h, delta = self.local.steps, self.finder.delta
-        plain = HessianProducts(self.local, order=self.products.order, factor=self.products.factor)
-        vectors = (v / np.linalg.norm(v) for v in rng.standard_normal((self.looks, len(h))))
-        images = ((v, hessian.scaled @ (v / h) / h) for v in vectors)
-        return any(product_errors.depends_on_scale(plain, v, image, delta, rng) for v, image in images)
+    def _depends_on_scale(self, hessian: DenseHessian, truncation: float, rng: np.random.Generator) -> bool:
+        """Whether the Hessian is another on much shorter steps, as far as its products with random vectors tell, and by
+        more than truncation of this Frobenius norm in step units, which the certificate allows for, explains: it makes
+        an error of |E|_F / sqrt(d) in the product with a unit vector.
+
+        Queries: those of `product_errors.depends_on_scale` for each vector, twice where truncation may explain it
+        """
+        local, delta, kind = self.local, self.finder.delta, self.products
+        plain = HessianProducts(local, order=kind.order, factor=kind.factor)
+        for v in rng.standard_normal((self.looks, local.d)):
+            q, v = v / local.steps, v / np.linalg.norm(v)
+            q /= np.linalg.norm(q)
+            parts = product_errors.short_steps(plain, v, delta / 16, rng)
+            if parts[1] >= 0.5:  # noise leaves no room
+                continue
+            image = hessian.scaled @ (v / local.steps) / local.steps
+            if product_errors.on_short_steps(plain, v, image, parts, rng) <= CONSISTENCY.subscale * delta:
+                continue
+            known, again = truncation / math.sqrt(local.d), 2 * product_errors.price_of_look(local.d)
+            if not (known > 0 and self.allowance.allows(again)):
+                return True
+            if not product_errors.on_short_steps(kind, q, hessian.scaled @ q, parts, rng) <= known:
+                return True
+        return False
 
     def _far(self, hessian: DenseHessian, v: Vector) -> product_errors.ProductError:
         """What a product at twice the steps shows of the truncation, with the lowest eigenvector, which matters most.

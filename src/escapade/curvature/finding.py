@@ -13,21 +13,18 @@ import numpy as np
 
 from .. import budget
 from .._array import Array, Matrix, Vector, like, to_numpy
-from ..derivatives.measure import LocalModel, measure
+from ..derivatives.measure import Allowance, LocalModel, measure
 from ..errors import BudgetExhausted
 from ..interval import Interval
 from ..oracle import Oracle
 from ..tolerances import require_positive, require_probability
 from . import price
-from .price import Allowance
 
 CONSTANT = (
     "f does not change at all over the longest steps: it is constant here, or given in larger units than its changes"
 )
 
 ROUGH = "f has structure below every step that precision resolves: it is rough, or noisy"
-
-TOO_DEAR = "to go on would take the certificate to {price} queries, and more than is allowed"
 
 ANYWHERE = Interval(-math.inf, math.inf)
 
@@ -137,8 +134,8 @@ class Finder(ABC):
     depth: float = 0.5
     """A direction is FOUND once its curvature is shown to be at most -depth * delta."""
     certificate_maxfev: float | None = None
-    """What a certificate may cost, with the local model at its price and the ladder of lengths apart. None: what its
-    price allows for "auto", and no bound for others; the paper's finders know none."""
+    """What a certificate may cost, its local model included and the ladder of lengths apart. None: what its price
+    allows for "auto", and no bound for others; the paper's finders know none."""
 
     name: ClassVar[str]
     uses_gradients: ClassVar[bool] = False
@@ -173,9 +170,9 @@ class Finder(ABC):
         """The same where f is measured already, for the Hessian less `shift` times the identity."""
 
     def allowance(self, local: LocalModel) -> Allowance:
-        """What it may spend from now on."""
+        """What it may spend."""
         most = math.inf if self.certificate_maxfev is None else self.certificate_maxfev
-        return Allowance.of(local.f, most - price.rows(local.d))
+        return Allowance(local.f, most, local.began)
 
     # Answers
 
@@ -224,11 +221,9 @@ class Finder(ABC):
         """The answer: at least -delta."""
         return Finding(Outcome.CERTIFIED, None, curvature, reason, self.name, lowest)
 
-    def too_dear(self, finding: Finding, allowance: Allowance, queries: float, d: int) -> Finding:
+    def too_dear(self, finding: Finding, allowance: Allowance, queries: float) -> Finding:
         """An undecided finding, with the price of going on."""
-        total = allowance.total(queries, d)
-        reason = f"{finding.reason}; {TOO_DEAR.format(price=total)}"
-        return replace(finding, reason=reason, price=total)
+        return replace(finding, price=price.total(allowance, queries))
 
     def undecided(self, reason: str, curvature: Interval = ANYWHERE, lowest: Vector | None = None) -> Finding:
         """The honest answer."""

@@ -16,16 +16,15 @@ from .._array import Matrix, Vector, norm2
 from .._text import counted
 from ..derivatives import product_errors
 from ..derivatives.consistency import AlongCheck
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
-from ..derivatives.products import KIND, HessianProducts, Product
+from ..derivatives.products import KIND, HessianProducts, Order, Product
 from ..derivatives.settings import CONSISTENCY, NOISE, STEPS
 from ..interval import Interval
 from . import price
 from .finding import ANYWHERE, Finder, Finding
 from .obstacle import Obstacle, after
 from .overlap import Thresholds, random_starts
-from .price import Allowance
 from .process import LanczosProcess
 from .settings import FINDER, LANCZOS, PRICE
 
@@ -141,11 +140,11 @@ class LanczosSearch:
         outcome = LanczosOutcome(best) if self.usual is None else replace(self.usual, finding=best)
         while self.products is not None and len(self.tried) < FINDER.attempts:
             kind, needed = self.products, max(len(outcome.last), 1)
-            d, sides = kind.local.d, min(kind.order, 2)
+            d = kind.local.d
             most = price.most_products(d) if self.finder.preconditioner is None else math.inf
-            limit = Limit(self.allowance, price.products(d, 1, kind.order), d, sides, completable, most)
-            if not self.allowance.allows(needed * limit.each):
-                finding = self.finder.too_dear(outcome.finding, self.allowance, needed * limit.each, d)
+            limit = Limit(self.allowance, d, kind.order, completable, most)
+            if not limit.allows(needed * limit.each):
+                finding = self.finder.too_dear(outcome.finding, self.allowance, needed * limit.each + limit.checks)
                 outcome = replace(outcome, finding=finding, obstacle=Obstacle.PRICE)
                 break
             self.tried.add((kind.order, kind.factor))
@@ -205,18 +204,30 @@ class Limit:
     """What the products of an attempt may cost."""
 
     allowance: Allowance
-    each: int
-    """The queries of a product."""
     d: int
-    order: int = 2
+    order: Order = 2
     completable: bool = False
     """Whether second differences of their complement can be afforded instead."""
     most: float = math.inf
     """After so many second differences come next, unless few are lacking."""
 
+    @property
+    def each(self) -> int:
+        """The queries of a product."""
+        return price.products(self.d, 1, self.order)
+
+    @property
+    def checks(self) -> int:
+        """The queries that come after products, before they decide."""
+        return price.checks_of_products(self.d, self.order)
+
+    def allows(self, queries: float) -> bool:
+        """Whether so many are allowed for products, and what comes after them."""
+        return self.allowance.allows(queries + self.checks)
+
     def instead(self, known: int) -> float:
         """The queries with which second differences would complete so many products; infinite if they cannot."""
-        return price.complement(self.d, min(known, self.d), self.order) if self.completable else math.inf
+        return price.complement(self.d, min(known, self.d), min(self.order, 2)) if self.completable else math.inf
 
     def passed(self, known: int, lacking: float) -> bool:
         """Whether second differences come next: where they cost less than the products lacking, or could not be
@@ -402,15 +413,16 @@ class _Attempt:
 
     def _too_dear(self, process: LanczosProcess, threshold: float) -> LanczosOutcome | None:
         """What ends the attempt before another product: what is allowed, or second differences that cost less than the
-        products still lacking, at the rate of the last."""
+        products still lacking, at the rate of the last; a further start is given as many as the first took."""
         limit, known, lacking = self.limit, len(self.taken), self._products_lacking(process, threshold)
         if limit is None:
             return None
-        if not limit.allowance.allows(limit.each):
+        if not limit.allows(limit.each):
             finding = self.finder.undecided(f"{counted(known, 'product')} did not decide")
-            dear = self.finder.too_dear(finding, limit.allowance, max(lacking, 1.0) * limit.each, limit.d)
+            dear = self.finder.too_dear(finding, limit.allowance, max(lacking, 1.0) * limit.each + limit.checks)
             return LanczosOutcome(dear, Obstacle.PRICE, self.error if self.measured else math.inf)
-        if known > 0 and limit.passed(known, lacking):
+        usual = len(self.tried[0].process.alpha) if len(self.tried) > 1 else 1
+        if len(process.alpha) >= usual and limit.passed(known, lacking):
             return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
         return None
 
@@ -439,7 +451,10 @@ class _Attempt:
     def _starts_too_dear(self, products: int) -> bool:
         """Whether further starts, of so many products, cost more than second differences."""
         limit = self.limit
-        return limit is not None and products * limit.each > limit.instead(len(self.taken))
+        if limit is None:
+            return False
+        ahead, instead = products * limit.each, limit.instead(len(self.taken))
+        return ahead > instead or (limit.completable and not limit.allows(ahead))
 
     def _products_lacking(self, process: LanczosProcess, threshold: float) -> float:
         """The products lacking at the rate of the last; 0 before it is known."""
@@ -465,6 +480,11 @@ class _Attempt:
         bound = process.bound(shift, self.error)
         # Not shown yet, nor far from it.
         return threshold <= bound < threshold * math.exp((extra + 1) * process.contraction())
+
+    def _measures_again(self) -> bool:
+        """Whether it is allowed to measure the error of a product once more."""
+        limit = self.limit
+        return limit is None or limit.allowance.allows(price.error_of_products(limit.d, limit.order))
 
     def _lowest(self, process: LanczosProcess) -> tuple[Vector, float]:
         """The direction of the lowest Ritz value, and the curvature that H less the finder's shift has along it."""
@@ -529,7 +549,7 @@ class _Attempt:
             error = process.noise + found.error
             start.measured.append((shift, error))
             largest = max(largest, error)
-            if shift == 0.0 or start.certified_shift(threshold) is not None:
+            if shift == 0.0 or start.certified_shift(threshold) is not None or not self._measures_again():
                 break
             shift = process.certified_shift(LANCZOS.again * error, threshold)
         self.error = error if first_time else max(self.error, largest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy.sparse.linalg import splu
 
 from .._array import Vector, is_sparse, like
 from ..derivatives.by_gradients import GradientModel, GradientProducts
-from ..derivatives.measure import LocalModel
+from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.products import HessianProducts
 from ..oracle import Stencil, central, retaken
+from . import price
 from .settings import NEWTON
 
 
@@ -21,16 +23,20 @@ def newton_step(hessian: Any, g: Vector) -> Vector:
     return np.asarray(splu(csc_matrix(-hessian)).solve(g) if is_sparse(hessian) else np.linalg.solve(-hessian, g))
 
 
-def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
-    """Whether the gradient at x - H^-1 g is at most an eighth of that at x.
+def newton_contracts(local: LocalModel, step: Vector | None = None, allowance: Allowance | None = None) -> bool:
+    """Whether the gradient at x - H^-1 g is at most an eighth of that at x; not, as far as that would cost more than is
+    allowed.
 
     The third derivative at x alone cannot tell whether a minimiser is near: x^2 - c x^4 + g x has none at all.
     H^-1 g is found by conjugate gradients on products, unless a `step` that comes near to it is known.
 
     Queries: 4*d if a step is known, else (2*d + 2) * k + 4*d for k <= 20 products; by gradients 1, or 2 * k + 1 of them
     """
+    by_gradients = isinstance(local, GradientModel)
+    each, last = (0, 0) if by_gradients else (price.products(local.d, 1), 4 * local.d)
+    allowance = allowance or Allowance.of(local.f, math.inf)
     if step is not None:
-        return _contracts(local, step)
+        return allowance.allows(last) and _contracts(local, step)
     g = local.gradient.value
     products = GradientProducts(local) if isinstance(local, GradientModel) else HessianProducts(local)
     s, r = np.zeros(local.d), -g
@@ -39,6 +45,8 @@ def newton_contracts(local: LocalModel, step: Vector | None = None) -> bool:
         length = float(np.linalg.norm(p))
         if length == 0.0:
             break
+        if not allowance.allows(each + last):
+            return False
         image = length * products(p / length).image                                   # H p
         alpha = size / float(p @ image)
         s, r = s + alpha * p, r - alpha * image

@@ -1,5 +1,8 @@
 """What each way to decide costs, in queries: known before anything is bought, and capped.
 
+Every purchase of a certificate asks an `Allowance` first: measuring and units, the search, a sharper gradient, a Newton
+step, another certificate above roughness. What does not fit is not bought.
+
 Rows cost 3d + 34. All second differences cost sigma d(d-1)/2 on sigma sides, and 3d + 92 for what measures their
 error. k Hessian-vector products cost k sigma (d+1), and the second differences of their complement complete them: both
 together cost about (1 + (k/d)^2) times all second differences.
@@ -8,10 +11,10 @@ together cost about (1 + (k/d)^2) times all second differences.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from ..derivatives.product_errors import many_variables
-from ..oracle import Oracle
+from ..derivatives.measure import Allowance
+from ..derivatives.product_errors import many_variables, price_of_look
+from ..derivatives.settings import PRODUCTS
 from .settings import DENSE, FINDER, PRICE
 
 
@@ -20,16 +23,16 @@ def rows(d: int) -> int:
     return 3 * d + 34
 
 
-def checks(d: int, *, again: bool = False) -> int:
-    """What measures the error of second differences, at most: a direction, the softest on shorter steps, products on
-    much shorter ones, one on far steps; and random directions, which are not asked for again."""
-    few = 8 + 8 * min(FINDER.softest, d) + DENSE.products * (16 if many_variables(d) else 8)
-    return few + 2 * d + 2 + (0 if again else d + 2 * min(DENSE.forms, 2 * d))
+def checks(d: int, *, again: bool = False, looks: int = DENSE.products) -> int:
+    """What measures the error of second differences, at most, a far row apart: a direction, the softest on shorter
+    steps, products on much shorter ones, one on far steps; and random directions, which are not asked for again."""
+    few = 8 + 8 * min(FINDER.softest, d) + looks * price_of_look(d)
+    return few + 2 * d + 2 + (0 if again else 2 * min(DENSE.forms, 2 * d))
 
 
 def second_differences(d: int, sides: int = 2) -> int:
     """All of them, and what measures their error."""
-    return sides * d * (d - 1) // 2 + 3 * d + 92
+    return sides * d * (d - 1) // 2 + d + checks(d)
 
 
 def products(d: int, k: int, sides: int = 2) -> int:
@@ -37,20 +40,38 @@ def products(d: int, k: int, sides: int = 2) -> int:
     return k * sides * (d + 1)
 
 
+def error_of_products(d: int, order: int) -> int:
+    """What `product_errors.measured` costs at most, noise apart."""
+    along = 8 * PRODUCTS.components if many_variables(d) else 2 * d + price_of_look(d)
+    return (0 if many_variables(d) else products(d, 1, order)) + along * (2 if order == 4 else 1)
+
+
+def checks_of_products(d: int, order: int) -> int:
+    """What comes after products before they decide: looks along the softest directions, at the lowest, and the error of
+    one."""
+    return 8 * min(FINDER.softest, d) + 8 + error_of_products(d, order)
+
+
 def complement(d: int, k: int, sides: int = 2) -> int:
     """The second differences of what k directions leave over, and what measures the error of all."""
     m = d - k
-    return 2 * m + sides * m * (m - 1) // 2 + checks(d)
+    return 2 * m + sides * m * (m - 1) // 2 + d + checks(d)
 
 
-def deciding(d: int) -> int:
-    """The price of a certificate: rows, and all second differences on both sides."""
-    return rows(d) + second_differences(d)
+def few_products(d: int) -> int:
+    """Products that may decide in many variables."""
+    return products(d, PRICE.fewest, 1) + checks_of_products(d, 1)
+
+
+def deciding(d: int, sides: int = 2) -> int:
+    """The price of a certificate: rows, all second differences on both sides, and 3d + 92 for their checks."""
+    return rows(d) + sides * d * (d - 1) // 2 + 3 * d + 92
 
 
 def cap(d: int, room: float = PRICE.room) -> int:
-    """What a certificate may cost unless told otherwise, the ladder of lengths apart."""
-    return int(min(room * deciding(d), PRICE.most * (d + 1)))
+    """What a certificate may cost unless told otherwise: so many times its price and that of the ladder of lengths,
+    which it pays for apart."""
+    return int(min(room * (deciding(d) + PRICE.ladder) - PRICE.ladder, PRICE.most * (d + 1)))
 
 
 def cap_of_run(d: int, spent: int) -> int:
@@ -63,35 +84,6 @@ def most_products(d: int) -> int:
     return max(int(PRICE.products * d), PRICE.fewest)
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """What a search may spend from the moment it began: queries of f on its batch."""
-
-    f: Oracle
-    most: float
-    began: int
-    """What the oracle had counted."""
-
-    @classmethod
-    def of(cls, f: Oracle, most: float) -> Allowance:
-        """From this moment on."""
-        return cls(f, most, f.ledger.queries)
-
-    @property
-    def spent(self) -> int:
-        """So far."""
-        weight = 1 if self.f.batch is None else self.f.batch.weight
-        return (self.f.ledger.queries - self.began) // max(weight, 1)
-
-    def affords(self, queries: float) -> bool:
-        """Whether so many more are allowed, and in the budget."""
-        weight = 1 if self.f.batch is None else self.f.batch.weight
-        return self.allows(queries) and weight * queries <= self.f.remaining
-
-    def allows(self, queries: float) -> bool:
-        """Whether so many more are allowed."""
-        return self.spent + queries <= self.most
-
-    def total(self, queries: float, d: int) -> int:
-        """What a certificate would cost in all that could spend so many more."""
-        return math.ceil(PRICE.named * (rows(d) + self.spent + queries))
+def total(allowance: Allowance, queries: float) -> int:
+    """What a certificate would cost in all that could spend so many more than it has."""
+    return math.ceil(PRICE.named * (allowance.spent + queries))

@@ -124,14 +124,18 @@ class PriceSettings:
         "their errors grow by its inverse; noise is an eighth as large along them as in second differences",
     )
     room: float = number(
-        1.2, "of the price", "a certificate may cost so much of rows and all second differences",
-        "one look too many costs 3d + 92",
+        1.25, "of the price", "a certificate may cost so much of rows, all second differences and the ladder",
+        "units, steps that are cut, and a fifth of d products on top of what completes them",
     )
     room_of_run: float = number(
         2.5, "of the price", "the same at the end of a run, or as much as the run has cost so far",
         "symmetric differences and extrapolated ones: 1 + 1, and a fifth more",
     )
     most: float = number(400.0, "d + 1", "and no more than so many products on one side", "two hundred on both")
+    ladder: int = number(60, "queries", "the ladder of lengths, and a look for jumps, whatever d is", "36 + 24")
+    after: int = number(
+        10, "queries", "of the cap are kept for what follows a search", "third derivatives along two ways, two values"
+    )
     named: float = number(1.1, "factor", "a price that is named has room for looks that are repeated", "3d + 92")
 
 

@@ -44,6 +44,7 @@ class Sparse(Finder):
     """
 
     sparsity: Sparsity
+    """The pattern."""
 
     name = "sparse"
     uses_gradients = True
@@ -63,7 +64,7 @@ class Sparse(Finder):
         for order in orders:
             cost = order * self.sparsity.size + SPARSE.checks
             if not allowance.allows(cost):
-                return self.too_dear(best, allowance, cost, local.d)
+                return self.too_dear(best, allowance, cost)
             best = self._attempt(local, rng, shift, order)
             if best.found or best.certified:
                 break

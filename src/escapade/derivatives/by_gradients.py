@@ -133,7 +133,7 @@ class GradientModel(LocalModel):
         """
         return self.slopes.product(v, SLOPES.far * self.step).third
 
-    def sharpened(self) -> LocalModel:
+    def sharpened(self, most: float = math.inf) -> LocalModel:
         """The same with the gradient as exact as its own noise, and what values contradict, leave it."""
         return replace(self, gradient=Estimate(self.slopes.g, self.slopes.norm + self.missed.excess))
 

@@ -138,6 +138,12 @@ def check_scales(
     return ScaleCheck(not np.any(np.abs(short_even - long_even) > tolerance), odd, jump)
 
 
+def price(d: int) -> int:
+    """The queries of `check_scales`, at most."""
+    groups = -(-d // CONSISTENCY.group)
+    return 4 * (CONSISTENCY.signs + groups) + 2 * (CONSISTENCY.unequal + CONSISTENCY.jump_vectors)
+
+
 def _values(
     stencil: CoordinateStencil,
     signs: Vector,

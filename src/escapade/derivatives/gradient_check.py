@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from .._array import Array, Vector, epsilon, like, norm2, to_numpy
-from ..errors import NonFiniteValue, WrongGradient
+from .._array import Array, Matrix, Vector, epsilon, like, norm2, to_numpy
+from ..domain import Domain
+from ..errors import MissingValue, NonFiniteValue, WrongGradient
 from ..interval import Estimate
-from ..oracle import Oracle, or_nan, points
+from ..oracle import Oracle, Stencil, or_nan, point, points
 from ..oracle.values import show
 from .settings import GRADIENT_CHECK as CHECK
 
@@ -55,6 +57,87 @@ def _with_room(f: Oracle, x: Array, lengths: Vector) -> tuple[Array, Vector]:
     return like(y, x), np.minimum(lengths, np.minimum(down, up) / reach)
 
 
+def check_jacobian(
+    f: Oracle, x: Array, r: Vector, J: Matrix, weights: Vector, lengths: Vector, rng: np.random.Generator
+) -> None:
+    """Refuse a Jacobian J that is none of the residuals r, at x, or nearby where bounds leave no room: the same for a
+    sum of residuals with these weights.
+
+    `f` gives vectors of residuals.
+
+    Queries: 2, and 2 where J agrees on the first steps; 2 more for each further step, up to 16 a direction; 1 more
+    where bounds leave no room; for a wrong Jacobian 16 for each of two directions, and for each of log2(d) + 2 parts of
+    one, and 2
+
+    Raises
+    ------
+    WrongGradient
+        It names the entry, and what it is by jac and by values.
+    """
+    f, at = f.tagged("check"), x
+    x, lengths = _with_room(f, x, lengths)
+    if not np.array_equal(to_numpy(x), to_numpy(at)):
+        r, J = f(point(x))[0], f.jacobian(x)
+    there = _Place(_Weighted(f, weights), x, float(weights @ r), J.T @ weights)
+    for _ in range(2):
+        way = _signs(rng, len(lengths)) * lengths
+        if there.slope(way).agrees is not False:
+            return
+    try:
+        _accuse(there, way)
+    except WrongGradient as wrong:
+        j = wrong.coordinate
+    else:
+        return
+    h = CHECK.first * CHECK.ratio**-2 * float(lengths[j])
+    ends = points(x[None, :] + like(np.outer([h, -h], np.eye(1, len(lengths), j)[0]), x))
+    up, down = f(ends)
+    column = (up - down) / (2 * h)
+    i = int(np.argmax(np.abs(weights * (column - J[:, j]))))
+    raise WrongGradient(
+        f"jac is not the Jacobian of fun: at x = {show(x)} jac[{i}, {j}] is {J[i, j]:.6g}, and {column[i]:.6g} by "
+        f"central differences of fun. Correct column {j} of jac, or leave jac out: differences are then taken",
+        j,
+        float(J[i, j]),
+        float(column[i]),
+    )
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """A sum of residuals with weights, as far as its slopes are looked at."""
+
+    f: Oracle
+    weights: Vector
+
+    @property
+    def domain(self) -> Domain:
+        """That of residuals."""
+        return self.f.domain
+
+    @property
+    def precision(self) -> float:
+        """That of residuals."""
+        return self.f.precision
+
+    @property
+    def gradient_precision(self) -> float:
+        """That of the Jacobian."""
+        return self.f.gradient_precision
+
+    def __call__(self, stencil: Stencil) -> Vector:
+        """The sums at the points of a stencil."""
+        try:
+            return np.asarray(self.f(stencil) @ self.weights)
+        except MissingValue as lost:
+            raise MissingValue(str(lost), lost.x, lost.values @ self.weights) from lost
+
+    def gradients(self, stencil: Stencil) -> Matrix:
+        """Their gradients there."""
+        places = (stencil.rows(k, k + 1)[0] for k in range(stencil.size))
+        return np.stack([self.f.jacobian(place).T @ self.weights for place in places])
+
+
 def _aside(f: Oracle, x: Array, lengths: Vector, rng: np.random.Generator) -> _Place | None:
     """A point near x where f and its gradient are numbers, or x itself."""
     for part in (CHECK.aside, CHECK.aside / CHECK.ratio**2, 0.0):
@@ -86,7 +169,8 @@ class _Slopes:
 class _Place:
     """A point with its value and its gradient."""
 
-    f: Oracle
+    f: Any
+    """An oracle, or a sum of residuals of one."""
     z: Array
     value: float
     g: Vector

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._array import Array, Vector, epsilon, like, to_numpy
 from ..oracle import Oracle, or_nan, points
+from .ladder import PURPOSE
 from .noise import Noise, rounding
 from .settings import JUMPS, LADDER
 
@@ -47,7 +48,7 @@ def across(
     way = np.where(rng.random(len(scale)) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, len(scale)) * scale * LADDER.longest
     t = np.linspace(-1.0, 1.0, JUMPS.points)
     h, size = float(t[1] - t[0]), float(np.linalg.norm(way))
-    f = f.tagged("check")
+    f = f.tagged(PURPOSE)
 
     def values(t: Any) -> Vector:
         found, _ = or_nan(f, points(x[None, :] + like(t[:, None] * way * unit, x)))

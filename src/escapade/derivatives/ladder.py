@@ -28,6 +28,9 @@ from .settings import LADDER
 
 Flags = NDArray[np.bool_]
 
+PURPOSE = "ladder"
+"""Of these queries in the books: a certificate pays for them apart from its price."""
+
 
 class Kind(Enum):
     """What f is between the shortest length of a ladder and the longest."""
@@ -88,7 +91,7 @@ def climb(
     def on_lines(scale: Vector) -> Stencil:
         return points(x + like(scale[owner][:, None] * ends * unit, x))
 
-    values, _ = retaken(f.tagged("check"), on_lines, owner, LADDER.lines, strict=False)  # a wall leaves short lengths
+    values, _ = retaken(f.tagged(PURPOSE), on_lines, owner, LADDER.lines, strict=False)  # a wall leaves short lengths
     reach = float(np.median(np.linalg.norm(lines, axis=1)))
     values = values.reshape(LADDER.lines, levels, 2)
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite residual is no smooth one

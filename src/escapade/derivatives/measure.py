@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,13 @@ from . import consistency, estimates
 from . import steps as steps_
 from .consistency import AlongCheck, OddParts
 from .estimates import CurvatureAlong, DenseHessian, GradientRule
+from .ladder import PURPOSE
 from .noise import Noise, NoiseEvidence, check_noise, given
-from .settings import CONSISTENCY, STEPS
+from .settings import CONSISTENCY, GRADIENT, STEPS
 from .stencil import CoordinateStencil
+
+TOO_DEAR = "f depends on the scale within the steps, and shorter ones are not allowed"
+"""Why nothing can be said where shorter steps are not allowed."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,46 @@ class Books:
         """Those of this moment."""
         books = f.ledger
         return cls(dict(books.by_purpose), books.rounds, books.gradients, books.products)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a certificate may spend from the moment it began: queries of f on its batch, the ladder of lengths apart."""
+
+    f: Oracle
+    most: float
+    began: Books
+
+    @classmethod
+    def of(cls, f: Oracle, most: float) -> Allowance:
+        """From this moment on."""
+        return cls(f, most, Books.of(f))
+
+    @property
+    def spent(self) -> int:
+        """So far."""
+        return (_bought(self.f.ledger.by_purpose) - _bought(self.began.by_purpose)) // self._weight
+
+    @property
+    def left(self) -> float:
+        """What is still allowed."""
+        return self.most - self.spent
+
+    def allows(self, queries: float) -> bool:
+        """Whether so many more are allowed."""
+        return queries <= self.left
+
+    def affords(self, queries: float) -> bool:
+        """Whether so many more are allowed, and in the budget."""
+        return self.allows(queries) and self._weight * queries <= self.f.remaining
+
+    @property
+    def _weight(self) -> int:
+        return 1 if self.f.batch is None else max(self.f.batch.weight, 1)
+
+
+def _bought(by_purpose: Mapping[str, int]) -> int:
+    return sum(by_purpose.values()) - by_purpose.get(PURPOSE, 0)
 
 
 @dataclass(frozen=True)
@@ -130,13 +174,17 @@ class LocalModel:
 
     # What can be asked further
 
-    def sharpened(self) -> LocalModel:
-        """The same with the gradient on steps that balance noise and truncation, whatever the tolerance.
+    def sharpened(self, most: float = math.inf) -> LocalModel:
+        """The same with the gradient on steps that balance noise and truncation, whatever the tolerance, as far as so
+        many queries allow.
 
         Queries: those of `estimates.gradient`
         """
-        rule = replace(self.rule, gtol=norm2(self.gradient.value))
-        g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd)
+        rule, each = replace(self.rule, gtol=norm2(self.gradient.value)), len(self.stencil.usual) * self.d
+        times = int(min(most / each - 1, GRADIENT.refinements))  # the last may be contradicted
+        if times < 1:
+            return self
+        g = estimates.gradient(self.stencil, self.noise, rule, self.report.odd, times)
         return replace(self, rule=rule, gradient=g)
 
     def curvature_along(self, v: Vector, threshold: float = -math.inf) -> CurvatureAlong:
@@ -199,13 +247,15 @@ def measure(
     noise: Noise | float | str | None = None,
     x_scale: Any = None,
     resolution: float = 0.0,
+    allowance: Allowance | None = None,
     rng: np.random.Generator,
 ) -> LocalModel:
     """Look around x: its value, the noise there (unless given), three or four rows, and whether those are short.
 
     With noise=None rounding is assumed, and checked: a difference table that shows more, unless that fades on a
     much closer one, or values that are all multiples of a larger unit, are believed. Steps on which nothing
-    changes at all are lengthened; steps longer than the structure of f are cut. None is shorter than the `resolution`.
+    changes at all are lengthened; steps longer than the structure of f are cut, as far as that is allowed. None is
+    shorter than the `resolution`.
 
     Queries: 3*d + 34, or 4*d + 25 if the noise is given; 3 more each time a coordinate is cut (4 with noise), 9 or
     18 for closer tables, 4 for every 8 coordinates if their curvatures differ, the rows again if all steps change
@@ -218,7 +268,7 @@ def measure(
     adapted = _fit_to_noise(start, evidence, given(noise), curvtol, rng, trust_table=noise == "auto")
     stencil, jump = _fit_to_scale(adapted.stencil, adapted.noise, curvtol)
     rule = GradientRule(curvtol, gtol, rho)
-    found = _fit_to_shorter(stencil, adapted.noise, rule, rng)
+    found = _fit_to_shorter(stencil, adapted.noise, rule, rng, allowance or Allowance.of(f, math.inf))
     if found.report.rough and adapted.lost is not None:  # the steps were cut to nothing
         raise adapted.lost
     report = replace(
@@ -332,9 +382,10 @@ def _disagreement(stencil: CoordinateStencil, noise: Noise, curvtol: float) -> t
 
 
 def _fit_to_shorter(
-    stencil: CoordinateStencil, noise: Noise, rule: GradientRule, rng: np.random.Generator
+    stencil: CoordinateStencil, noise: Noise, rule: GradientRule, rng: np.random.Generator, allowance: Allowance
 ) -> LocalModel:
     """Cut all steps as long as much shorter ones tell another story; what is then seen."""
+    reason = ""
     for cut in range(CONSISTENCY.cuts + 1):
         g = estimates.gradient(stencil, noise, rule)
         curvatures = estimates.diagonal(stencil, noise).value
@@ -342,8 +393,11 @@ def _fit_to_shorter(
         too_short = float(np.min(stencil.steps)) / STEPS.cut < stencil.resolution
         if check.consistent or too_short or cut == CONSISTENCY.cuts:
             break
+        if not allowance.allows(2 * len(stencil.usual) * stencil.d + consistency.price(stencil.d)):
+            reason = TOO_DEAR
+            break
         stencil = stencil.on_steps(stencil.steps / STEPS.cut).complete()
     if check.odd is not None:
         g = estimates.gradient(stencil, noise, rule, check.odd)
-    report = ConsistencyReport(False, not check.consistent, check.hessian_jump, odd=check.odd)
+    report = ConsistencyReport(False, not check.consistent, check.hessian_jump, reason, check.odd)
     return LocalModel(stencil, noise, rule, g, report)

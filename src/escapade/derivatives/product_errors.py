@@ -117,13 +117,27 @@ def depends_on_scale(
 
     Queries: 16, or 8 if d < 32, twice that if the order is 4; 0 if noise leaves no room
     """
-    along, across = short_steps(products, q, delta / 16, rng)
-    if across >= 0.5:
+    parts = short_steps(products, q, delta / 16, rng)
+    if parts[1] >= 0.5:
         return False
-    few = CONSISTENCY.signs if many_variables(products.local.d) else CONSISTENCY.signs // 2
+    return not on_short_steps(products, q, image, parts, rng) <= max(CONSISTENCY.subscale * delta, known)
+
+
+def on_short_steps(
+    products: HessianProducts, q: Vector, image: Vector, parts: tuple[float, float], rng: np.random.Generator
+) -> float:
+    """By how much the product with q is another on these parts of the steps, as far as a few random directions tell.
+
+    Queries: 16, or 8 if d < 32, twice that if the order is 4
+    """
+    few = price_of_look(products.local.d) // 4
     directions = rng.standard_normal((few, len(q)))
-    size = norm2(components(products, q, image, directions, along, across)) / math.sqrt(few)
-    return not size <= max(CONSISTENCY.subscale * delta, known)
+    return norm2(components(products, q, image, directions, *parts)) / math.sqrt(few)
+
+
+def price_of_look(d: int) -> int:
+    """The queries of `on_short_steps`, unless the order is 4."""
+    return 4 * (CONSISTENCY.signs if many_variables(d) else CONSISTENCY.signs // 2)
 
 
 def measured(

@@ -386,6 +386,8 @@ class UnitSettings:
     nearest: float = number(2.0**-42, "1", "no length of a start at 0 is shorter", LIMIT)
     furthest: float = number(2.0**50, "lengths", "no length is longer", LIMIT)
     visible: float = number(100.0, "rounding errors", "a parabola's height over a length that is seen", HELD)
+    halvings: int = number(3, "times", "the logarithm of a length is halved, to see whether f moves in steps",
+                           "over a factor of sqrt(2) a power of 15 grows from half a rounding error to 100")
     step: float = number(0.0625, "lengths", "the steps by which F is measured",
                          "a unit needs no digits: rounding to 1e-3 of F s^2 changes it by half")
     variables: int = number(32, "variables", "F is the mean of so many curvatures at most",

@@ -129,6 +129,10 @@ class CoordinateStencil:
         """The queries that `pairs` would take."""
         return sum(k not in self._pairs for k in factors) * self.d * (self.d - 1) // 2
 
+    def price_of_rows(self, *factors: float) -> int:
+        """The queries that these rows would take."""
+        return sum(k not in self._rows for k in factors) * self.d
+
     @property
     def known(self) -> Vector:
         """All values of the rows taken so far, none of them missing in a complete stencil."""

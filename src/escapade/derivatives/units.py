@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, Vector, epsilon, like, to_numpy
+from ..domain import UNBOUNDED, Domain
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
@@ -127,17 +128,19 @@ def beside(asked: Tolerances, local: LocalModel, rng: np.random.Generator) -> To
     than where they were learnt.
 
     Where it hardly curves on the difference steps, as at a degenerate minimum, its curvature over the lengths of the
-    variables counts: tolerances that vanish with the curvature would be out of reach.
+    variables counts: tolerances that vanish with the curvature would be out of reach. Far from the start those lengths
+    are longer, and the curvature is that over them: a function that flattens as it falls is stationary nowhere.
 
-    Queries: 2*m, m = 32 or d if that is less, where f curves much less than it did
+    Queries: 2*m, m = 32 or d if that is less, where f curves much less than it did, or far from the start
     """
     if asked.curvature is None:
         return asked
-    length, seen = reach(to_numpy(local.x).astype(np.float64)), seen_curvature(local.diagonal)
-    if seen < asked.curvature / UNITS.less:
+    length, seen = reach(to_numpy(local.x).astype(np.float64), local.f.domain), seen_curvature(local.diagonal)
+    if length > 1 or seen < asked.curvature / UNITS.less:
         nearest = float(np.min(local.steps))
         around = _Surroundings(local.f.tagged("setup"), local.x, local.f0, epsilon(local.x), rng, nearest)
-        seen = max(seen, around.curvature(np.full(local.d, length)))
+        over = around.curvature(np.full(local.d, length)) / length**2
+        seen = over if length > 1 else max(seen, over)
     return asked.beside(seen, length)
 
 
@@ -146,9 +149,12 @@ def seen_curvature(diagonal: Estimate[Vector]) -> float:
     return typical_curvature(np.abs(diagonal.value) + diagonal.error)
 
 
-def reach(y: Vector) -> float:
-    """The lengths over which variables matter where a run has come to y, beside those learnt at its start."""
-    far = float(np.median(np.abs(y)))
+def reach(y: Vector, domain: Domain = UNBOUNDED) -> float:
+    """The lengths over which variables matter where a run has come to y, beside those learnt at its start: the size of
+    half of them at least, and no more than the widths of a box.
+    """
+    size = np.abs(y) if domain.unbounded else np.minimum(np.abs(y), domain.width(len(y)))
+    far = float(np.quantile(size, 0.5, method="lower"))
     return 1.0 if far <= UNITS.alike else float(power_of_two(np.asarray(far)))
 
 
@@ -189,10 +195,11 @@ class _Surroundings:
         """By how much lengths may be longer than these: up to where f along a random sign vector is no parabola any
         more, or to the lowest point of that parabola, if that is nearer.
 
-        At zero, where these say nothing, they may be shorter too. The parabola of an answer has its lowest point where
-        x is, which tells no length.
+        At zero, where these say nothing, they may be shorter too; but where f moves in steps, flat to the bit within
+        them, it shows no length. The parabola of an answer has its lowest point where x is, which tells no length.
 
-        Queries: 4, and 2 for each factor of 16 between these lengths and those
+        Queries: 4, and 2 for each factor of 16 between these lengths and those; 6 more at zero where f
+        may move in steps
         """
         way = self._signs(1, own)[0]
         seen = {t: self._parabola(t, way) for t in (UNITS.near / UNITS.stride, UNITS.near)}
@@ -203,6 +210,8 @@ class _Surroundings:
         if not self._same(seen, t):
             return 1.0
         while t < UNITS.furthest:
+            if at_zero and seen[t / UNITS.stride].flat and seen[t].visible and self._in_steps(t, way):
+                return 1.0
             newton = seen[t].newton
             if t >= newton and not answer:
                 return max(0.0 if at_zero else 1.0, float(power_of_two(np.asarray(newton))))
@@ -214,6 +223,21 @@ class _Surroundings:
             if end < UNITS.stride * t:
                 return float(power_of_two(np.asarray(end)))
         return 1.0  # a parabola as far as one can see has no length
+
+    def _in_steps(self, t: float, way: Vector) -> bool:
+        """Whether f leaves its value at x at once somewhere short of t, as on a mesh: where it is smooth it comes to be
+        visible over a longer stretch.
+
+        Queries: 6
+        """
+        flat, other = t / UNITS.stride, t
+        for _ in range(UNITS.halvings):
+            middle = math.sqrt(flat * other)
+            seen = self._parabola(middle, way)
+            if not (seen.flat or seen.visible):
+                return False
+            flat, other = (middle, other) if seen.flat else (flat, middle)
+        return True
 
     def _signs(self, many: int, own: Vector) -> Vector:
         """Random sign vectors of these lengths, unequal, since terms of f may cancel along even ones."""
@@ -230,7 +254,8 @@ class _Surroundings:
         rounding = UNITS.visible * self.eps * max(abs(self.f0), abs(up), abs(down))
         slope = odd / t if abs(odd) > rounding else 0.0
         error = 2 * rounding / UNITS.visible / t**2
-        return _Parabola(t, 2 * even / t**2, error, slope, bool(abs(even) > rounding), bool(np.isfinite(even)))
+        flat = bool(up == self.f0 == down)
+        return _Parabola(t, 2 * even / t**2, error, slope, flat, bool(abs(even) > rounding), bool(np.isfinite(even)))
 
     @staticmethod
     def _same(seen: dict[float, _Parabola], t: float) -> bool:
@@ -346,6 +371,8 @@ class _Parabola:
     """What rounding makes of it."""
     slope: float
     """0 if it is rounding."""
+    flat: bool
+    """Whether f is the same to the bit at all three points."""
     visible: bool
     """Whether its curvature is more than rounding."""
     finite: bool

@@ -80,9 +80,11 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
     level = noise_of_table(near)
     if not VALUES.clear * top < level < math.inf:
         return EXACT
-    close = noise_of_table(_in_a_row(ask, VALUES.closer * way, f0))
-    wild = close <= VALUES.clear * top
-    return EXACT if wild else ValueReport(ValueKind.NOISE, scatter(near), top)
+    closer = _in_a_row(ask, VALUES.closer * way, f0)
+    if noise_of_table(closer) <= VALUES.clear * top:  # f is wild, but smooth
+        return EXACT
+    rows = [scatter(row) for row in (near, closer) if len(row) >= VALUES.least]  # ten degrees of freedom, not five
+    return ValueReport(ValueKind.NOISE, math.sqrt(sum(level**2 for level in rows) / len(rows)), top)
 
 
 def scatter(values: Vector) -> float:

@@ -16,7 +16,10 @@ from ..trace import Move, Step, Trace
 PHASES = ("set-up", "descent", "curvature search", "escape", "certificate")
 """In the order in which the queries of one iterate are drawn."""
 
-PURPOSES = {"setup": "set-up", "curvature": "curvature search", "escape": "escape", "certificate": "certificate"}
+PURPOSES = {
+    "setup": "set-up", "curvature": "curvature search", "escape": "escape", "certificate": "certificate",
+    "ladder": "certificate",
+}
 """The phase of a purpose; of every other, descent."""
 
 

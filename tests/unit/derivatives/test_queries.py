@@ -48,7 +48,7 @@ from escapade.derivatives.stencil import CoordinateStencil
 from escapade.domain import Domain
 from escapade.errors import WrongGradient
 from escapade.loss import LINEAR
-from escapade.oracle import Batch
+from escapade.oracle import Batch, point
 from escapade.tolerances import Tolerances
 
 FILES = [module.name for module in pkgutil.iter_modules(derivatives.__path__)]
@@ -437,6 +437,9 @@ def test_components_and_looks_at_much_shorter_steps(d, order, which):
     assert not depends(multiply, q, image + 0.1 * q, 0.1, rng, known=0.5)
     noisy = replace(multiply, local=replace(local, noise=Noise(1e-6, "given")))
     assert cost(local.f, lambda: depends(noisy, q, image, 0.1, rng)) == 0
+    closer = product_errors.on_short_steps
+    assert cost(local.f, lambda: closer(multiply, q, image, (0.1, 0.1), rng)) == promised(closer, which) * times
+    assert promised(closer, which) == product_errors.price_of_look(d)
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
@@ -574,6 +577,9 @@ def test_parts_of_learning_units():
     rng, d, f = np.random.default_rng(0), 3, quadratic(3)
     around = units._Surroundings(f, np.ones(d), f.value(np.ones(d)), 1e-16, rng)
     assert cost(f, lambda: around._parabola(0.5, np.ones(d))) == promised(units._Surroundings._parabola, 0)
+    steps = Oracle.of(lambda x: float(np.sum(np.round(np.abs(x)))))
+    around_zero = units._Surroundings(steps, np.zeros(d), 0.0, 1e-16, rng)
+    assert cost(steps, lambda: around_zero._in_steps(2.0, np.ones(d))) == promised(units._Surroundings._in_steps, 0)
     assert cost(f, lambda: around._curvatures(np.ones(d), np.arange(2))) == promised(around._curvatures, 0, m=2)
     assert cost(f, lambda: around.units(np.ones(d))) == promised(around.units, 0, m=d)
     assert cost(f, lambda: around.longer(np.ones(d))) - promised(around.longer, 0) in range(0, 40, 2)
@@ -679,6 +685,27 @@ def test_a_gradient_is_checked_at_a_price():
         with pytest.raises(WrongGradient):
             gradient_check._accuse(place, np.ones(d))
         assert f.ledger.queries - before <= high * (np.log2(d) + 3)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("right", [True, False])
+def test_the_check_of_a_jacobian(d, right):
+    A = np.arange(1.0, 3 * d + 1).reshape(3, d)
+    f = Oracle.of(lambda x: A @ x + 1.0, jac=lambda x: A * (1 if right else 2), loss=LINEAR)
+    x, rng = np.ones(d), np.random.default_rng(d)
+    r = f.residuals()(point(x))[0]
+    low, high = (int(n) for n in line(gradient_check._Place.slope).split(" to "))
+
+    def check():
+        gradient_check.check_jacobian(f.residuals(), x, r, f.jacobian(x), np.ones(3), np.ones(d), rng)
+
+    if right:
+        assert cost(f, check) == promised(gradient_check.check_jacobian, 0) + 2 == low
+        return
+    before = f.ledger.queries
+    with pytest.raises(WrongGradient, match="not the Jacobian"):
+        check()
+    assert f.ledger.queries - before <= 2 * high + high * (np.log2(d) + 3) + 2
 
 
 def with_gradients(d: int) -> Oracle:
@@ -816,6 +843,7 @@ TESTED = {
     invariance.check,
     *GRADIENTS,
     gradient_check.check_gradient,
+    gradient_check.check_jacobian,
     gradient_check._accuse,
     gradient_check._Place.slope,
     gradient_check._Place._gradient_noise,
@@ -862,6 +890,7 @@ TESTED = {
     product_errors.against_far_steps,
     product_errors.components,
     product_errors.depends_on_scale,
+    product_errors.on_short_steps,
     product_errors.measured,
     product_errors._random_components,
     SampledModel.measure.__func__,
@@ -885,6 +914,7 @@ TESTED = {
     units._Surroundings.units,
     units._Surroundings.longer,
     units._Surroundings._parabola,
+    units._Surroundings._in_steps,
     units._Surroundings._curvatures,
     units._Surroundings._along_signs,
     LocalResiduals.residuals,

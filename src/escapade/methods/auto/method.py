@@ -310,8 +310,8 @@ class _Run:
         found = self.through_noise.advance()
         if isinstance(found, Point):
             return State(Phase.NOISY, found, moved=Move.DESCENT)
-        if found.then is Then.DESCEND:  # noise is gone
-            self.report, self.through_noise = EXACT, None
+        if found.then is Then.DESCEND:  # noise is gone, or roughness descended through, once
+            self.report, self.through_noise, self.looks = EXACT, None, METHOD.looks
             return State(Phase.START, found.p, moved=Move.DESCENT)
         if found.then is Then.CERTIFY:
             self.fresh = found.value

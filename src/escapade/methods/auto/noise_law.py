@@ -10,7 +10,7 @@ import numpy as np
 from ..._array import Vector
 from ...derivatives.noise import printed_unit
 from ...derivatives.settings import VALUES
-from ...derivatives.values import ValueKind, ValueReport, noise_of_table, scatter
+from ...derivatives.values import ValueKind, ValueReport, scatter
 from .settings import NOISY
 
 
@@ -52,23 +52,32 @@ class NoiseLaw:
         return not self.records
 
     def deviation(self, values: Vector) -> Vector:
-        """The standard deviation of the error of each value: that of the records of like sizes, in proportion."""
+        """The standard deviation of the error of each value: a power of its size, between the zeroth and the first,
+        fitted to the records of like sizes; the first, in proportion, where there is but one."""
         size, exact = np.abs(values), self.rounding * np.abs(values)
         if not self.records:
             return exact
         known = np.array([one.size for one in self.records])
         if self.kind is not ValueKind.DIGITS:
             size = np.maximum(size, NOISY.smallest * float(known.min()))
-        apart = np.log10(np.maximum(size, 1e-300)[:, None] / known)
-        weight = np.array([one.weight for one in self.records]) * np.exp(-2 * apart**2) + NOISY.faint
-        relative = np.sqrt((weight * [(one.level / one.size) ** 2 for one in self.records]).sum(1) / weight.sum(1))
-        out: Vector = np.maximum(relative * size, exact)
+        apart = np.log(known / np.maximum(size, 1e-300)[:, None])
+        weight = np.array([one.weight for one in self.records]) * np.exp(-NOISY.alone * apart**2) + NOISY.faint
+        weight = weight / weight.sum(1, keepdims=True)
+        relative = np.log([one.level / one.size for one in self.records])
+        off = apart - (weight * apart).sum(1, keepdims=True)
+        slope = (weight * off * relative).sum(1) / ((weight * off**2).sum(1) + NOISY.proportion)
+        slope = np.zeros(len(size)) if self.kind is ValueKind.DIGITS else np.clip(slope, -1.0, 0.0)
+        at = (weight * relative).sum(1) - slope * (weight * apart).sum(1)
+        out: Vector = np.maximum(np.exp(at) * size, exact)
         return out
 
     def unknown(self, value: float, error: float, *, again: bool) -> bool:
-        """Whether values of this size are far from all whose noise was measured, or it is time to look again."""
+        """Whether values of this size are far from all whose noise was measured, or it is time to look again.
+
+        Close values do not tell roughness.
+        """
         size = max(abs(value), 3 * error, 1e-300)
-        if self.kind is ValueKind.STEPS or not self.records:
+        if self.kind is ValueKind.STEPS or not self.records or not self.close:
             return False
         if self.kind is ValueKind.NOISE and len(self.records) >= NOISY.records:
             return False
@@ -77,8 +86,7 @@ class NoiseLaw:
     def add(self, values: Vector, size: float) -> None:
         """Take what values of this size show: close ones in a row, or, for digits, any."""
         digits = self.kind is ValueKind.DIGITS
-        of_row = scatter if self.close else noise_of_table
-        level = printed_unit(values) / math.sqrt(12) if digits else of_row(values)
+        level = printed_unit(values) / math.sqrt(12) if digits else scatter(values)
         if digits and level == 0.0:  # too few to tell: as it was, in proportion
             level = float(self.deviation(np.array([size]))[0])
         level = max(level, self.rounding * size)

@@ -104,6 +104,8 @@ class Search:
     third: float = 0.0
     """T of the last model."""
     width: float = REGRESSION.width
+    rougher: float = 1.0
+    """By what factor a rough function is rougher than its report says, as the last model had it."""
     hessian: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     learnt: int = 0
     """Points asked for since the last step to learn the gradient."""
@@ -128,11 +130,11 @@ class Search:
         if mesh is not None:
             y, radius = mesh.nearest(y), max(radius, NOISY.cells * float(np.max(mesh.pitch)))
         values.add(y, value)
-        known = stored(differences, mesh)
-        for x, f in known:
-            values.add(x, f)
-        law = NoiseLaw.of(report, rounding)
-        return cls(differences, rng, report, values, Frame.plain(y, radius), law, hessian=np.zeros((d, d)))
+        for x, f in stored(differences, mesh):
+            if report.close or np.min(np.linalg.norm(values.points - x, axis=1)) >= report.spacing:
+                values.add(x, f)  # closer ones of a rough function share their error
+        law, frame = NoiseLaw.of(report, rounding), Frame.plain(y, radius)
+        return cls(differences, rng, report, values, frame, law, hessian=np.zeros((d, d)), measured=values.count)
 
     @property
     def d(self) -> int:
@@ -143,6 +145,11 @@ class Search:
     def mesh(self) -> Mesh | None:
         """The mesh that f lives on."""
         return self.report.mesh
+
+    @property
+    def rough(self) -> bool:
+        """Whether f is deterministic, and its errors are alike at points close together."""
+        return not self.report.close
 
     def run(self) -> Iterator[tuple[Vector, float]]:
         """Every point that the search goes on from, and what the model thinks f is there.
@@ -204,9 +211,13 @@ class Search:
         most = REGRESSION.most * max(sample.spread, float(sample.noise[0]))
         H = H * min(1.0, most / max(float(np.linalg.norm(H)), 1e-300))
         third = float(np.clip(self.third * size**3, REGRESSION.least_third * most, most))
-        fitted = Regression.likeliest if tune else Regression.of
-        model = fitted(self.frame, sample, Guess(H, self.width, third), REGRESSION.width)
+        guess = Guess(H, self.width, third, self.rougher)
+        if tune:
+            model = Regression.likeliest(self.frame, sample, guess, REGRESSION.width, rough=self.rough)
+        else:
+            model = Regression.of(self.frame, sample, guess, REGRESSION.width)
         self.third, self.width, self.hessian = model.third, model.guess.width, model.hessian_outside
+        self.rougher = model.guess.noise
         return model
 
     def sample(self) -> Sample:
@@ -238,7 +249,7 @@ class Search:
 
     def move(self, model: Regression) -> Move:
         """What to ask for next."""
-        noise = float(model.sample.noise[0])
+        noise = model.noise
         since = self.values.count - self.measured
         again = since > NOISY.again * (self.d + 1)
         if since > 0 and self.law.unknown(float(model.smoothed[0]), noise, again=again):
@@ -282,10 +293,14 @@ class Search:
 
     def learn(self, model: Regression) -> None:
         """Ask for a point on a direction in which the gradient is least certain; the second time on a random one, by
-        how uncertain they are.
+        how uncertain they are, or, of a rough function, for a point that may be the lowest.
 
         Queries: 1
         """
+        if self.rough and self.learnt % 2 == 1:
+            self.learnt += 1
+            self.value(self.frame.outside(self._may_be_lowest(model)))
+            return
         values, vectors = np.linalg.eigh(model.gradient_covariance)
         way = vectors[:, -1]
         if self.learnt > 0 or not values[-1] > 0:
@@ -295,18 +310,26 @@ class Search:
         self.learnt += 1
         self.value(self.frame.outside(down * (1.0 if self.learnt % 2 else -1.0) * way))
 
+    def _may_be_lowest(self, model: Regression) -> Vector:
+        """A random point where the model is no higher above its lowest than values are wrong."""
+        values, vectors = np.linalg.eigh(model.hessian)
+        far = np.sqrt(2 * model.noise / np.maximum(values, 2 * model.noise + 1e-300))
+        u: Vector = model.step() + vectors @ (far * self.rng.standard_normal(self.d)) / math.sqrt(self.d)
+        return u / max(1.0, float(np.linalg.norm(u)))
+
     def resize(self, model: Regression) -> None:
         """Another radius: shorter where the model shows f above its noise, else longer; at the floor, a fresh one."""
         self.learnt = 0
         self.frame = self.frame.sized(self.frame.radius * (0.5 if self.shows(model) else NOISY.widen))
         size = max(NOISY.least_size, float(np.max(np.abs(self.frame.centre))))
-        if self.frame.radius < (NOISY.exact_floor if self.law.silent else NOISY.floor) * size:
+        floor = (NOISY.exact_floor if self.law.silent else NOISY.floor) * size
+        if self.frame.radius < (max(floor, self.report.spacing) if self.rough else floor):
             self.restarts += 1
             self.frame = self.frame.sized(NOISY.radius * max(1.0, size))
 
     def shows(self, model: Regression) -> bool:
         """Whether half the radius would still show the model above the noise."""
-        noise = float(model.sample.noise[0])
+        noise = model.noise
         return noise < NOISY.small * model.sample.spread or model.signal > NOISY.signal * noise
 
     def measure(self, model: Regression) -> None:
@@ -321,8 +344,6 @@ class Search:
             self.law.add(values[alike][: NOISY.digits_of], abs(float(model.smoothed[0])))
             return
         size = np.maximum(np.abs(self.frame.centre), NOISY.least_size)
-        if not self.report.close:
-            size = np.full(self.d, 1 / math.sqrt(self.d))
         h = self.report.spacing * size * self.rng.choice([-1.0, 1.0], self.d)
         seen = np.array([self.value(self.frame.centre + k * h) for k in range(NOISY.close)])
         self.measured, seen = self.values.count, seen[np.isfinite(seen)]
@@ -377,25 +398,30 @@ class Search:
         """Whether the noise that was heard is gone."""
         return self.report.mesh is None and self.law.gone
 
+    @property
+    def smooth(self) -> bool:
+        """Whether f is smooth below the length at which it is rough, so that differences may lead on from there."""
+        return self.rough and self.report.kind is ValueKind.NOISE
+
     def _idle(self, model: Regression) -> bool:
         """Whether the models gained nothing over the last values, beside the noise."""
         count, value = self.values.count, float(model.smoothed[0])
         before = [seen for when, seen in self.progress if when <= count - NOISY.patience * (self.d + 1)]
         if not self.progress or count > self.progress[-1][0] + self.d:
             self.progress.append((count, min(value, self.progress[-1][1]) if self.progress else value))
-        least = max(NOISY.worthwhile * float(model.sample.noise[0]), NOISY.least_gain * abs(value))
+        least = max(NOISY.worthwhile * model.noise, NOISY.least_gain * abs(value))
         return bool(before) and before[-1] - value <= least
 
     def answers(self) -> list[Answer]:
         """Where the search may end, the most promising first: the model's minimiser where noise hides differences, as
         far as the model is sure of it; the point that the model thinks the lowest; a point elsewhere whose value is
-        lower by more than both may be wrong.
+        lower by more than both may be wrong. A rough function is deterministic: its lowest value is no luck.
         """
         if self.mesh is not None:
             lowest = self.values.points[int(np.argmin(self.values.values))].copy()
             self.frame = self.frame.at(lowest).sized(NOISY.cells * float(np.max(self.mesh.pitch)))
         model = self.centred()
-        noise, value = float(model.sample.noise[0]), float(model.smoothed[0])
+        noise, value = model.noise, float(model.smoothed[0])
         found = [Answer(self.frame.centre, value, noise, self.hessian)]
         s = self._surest_step(model)
         if noise > NOISY.small * model.sample.spread:
@@ -407,7 +433,7 @@ class Search:
             found.insert(0, Answer(self.differences.host(y), value, noise, self.hessian))
         best = int(np.argmin(self.values.values))
         least, error = float(self.values.values[best]), float(self.law.deviation(self.values.values[[best]])[0])
-        if least + NOISY.clearly * (noise + error) < value:
+        if self.rough or least + NOISY.clearly * (noise + error) < value:
             found.insert(0, Answer(self.values.points[best].copy(), least, error, self.hessian))
         return found
 

@@ -10,7 +10,7 @@ so that all is found from a system as large as the number of points, whatever th
 and with a large slope this is the model of least change of the Hessian in the Frobenius norm (Powell, 2004).
 
 A value is wrong by its noise and by what no quadratic follows, T |u|^3 radius^3 of unknown sign. T and the width are
-those that make the values likeliest.
+those that make the values likeliest, and so is the size of roughness. Noise is measured.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ class Guess:
     """Of its prior, in spreads."""
     third: float
     """T radius^3: by how much f leaves a quadratic at |u| = 1."""
+    noise: float = 1.0
+    """By what factor values are wronger than the sample says."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,10 @@ class Regression:
     """The prior deviation of a and of g."""
     width: float
     """That of H."""
-    factor: Matrix
-    """L^-1, K = L L' the covariance of the values."""
+    cholesky: Matrix
+    """L, of the covariance of the values over their deviations: D K D = L L'."""
+    scale: Vector
+    """D."""
     weights: Vector
     """K^-1 (values - those of the prior's mean)."""
     likelihood: float
@@ -121,28 +125,30 @@ class Regression:
     def of(cls, frame: Frame, sample: Sample, guess: Guess, typical: float) -> Regression:
         """The regression with these parameters; `typical` is the width of the prior, before it is fitted."""
         spread, U = sample.spread, sample.u
+        wrong = guess.noise * sample.noise
         level = REGRESSION.level * spread
         width = guess.width * max(spread, REGRESSION.share * float(np.linalg.norm(guess.hessian)))
         products = U @ U.T
         K = level**2 * (1.0 + products) + (width**2 / 4) * products**2
         far = np.minimum(sample.distance, REGRESSION.far)
         floor = (REGRESSION.jitter * spread) ** 2
-        K.flat[:: len(K) + 1] += sample.noise**2 + (guess.third * far**3) ** 2 + floor
+        K.flat[:: len(K) + 1] += wrong**2 + (guess.third * far**3) ** 2 + floor
         left = sample.values - sample.values[0] - np.einsum("ki,ij,kj->k", U, guess.hessian, U) / 2
         scale = 1 / np.sqrt(K.diagonal())
         L = _lower(K * scale[:, None] * scale)
-        factor = solve_triangular(L, np.diag(scale), lower=True, check_finite=False)
-        w = factor @ left
+        w = solve_triangular(L, scale * left, lower=True, check_finite=False)
+        weights = scale * solve_triangular(L, w, lower=True, trans="T", check_finite=False)
         likelihood = -0.5 * float(w @ w) - float(np.sum(np.log(L.diagonal()))) + float(np.sum(np.log(scale)))
         likelihood -= 0.25 * math.log(guess.third / (REGRESSION.third * spread)) ** 2
-        likelihood -= 0.5 * math.log(guess.width / typical) ** 2
-        return cls(frame, sample, guess, level, width, factor, factor.T @ w, likelihood)
+        likelihood -= 0.5 * math.log(guess.width / typical) ** 2 + REGRESSION.rougher * math.log(guess.noise) ** 2
+        return cls(frame, sample, guess, level, width, L, scale, weights, likelihood)
 
     @classmethod
-    def likeliest(cls, frame: Frame, sample: Sample, guess: Guess, typical: float) -> Regression:
-        """The regression after one look around the third derivative and the width that were assumed."""
+    def likeliest(cls, frame: Frame, sample: Sample, guess: Guess, typical: float, *, rough: bool) -> Regression:
+        """The regression after one look around the third derivative and the width that were assumed, and around the
+        errors of values where f is rough: these are not measured."""
         best = cls.of(frame, sample, guess, typical)
-        for name in ("third", "width"):
+        for name in ("third", "width", "noise")[: 3 if rough else 2]:
             for by in (REGRESSION.other, 1 / REGRESSION.other):
                 other = replace(best.guess, **{name: by * getattr(best.guess, name)})
                 tried = cls.of(frame, sample, other, typical)
@@ -182,6 +188,12 @@ class Regression:
 
     # How certain it is
 
+    @cached_property
+    def factor(self) -> Matrix:
+        """L^-1 D: K^-1 is its square."""
+        out: Matrix = solve_triangular(self.cholesky, np.diag(self.scale), lower=True, check_finite=False)
+        return out
+
     def deviation(self, s: Vector) -> float:
         """The standard deviation of m(s) - m(0)."""
         inner = self.sample.u @ s
@@ -212,9 +224,14 @@ class Regression:
         """The values of f at the points of the sample without their noise, as the model and their own values tell."""
         model = self.constant + self.changes(self.sample.u)
         own = (self.guess.third * self.sample.distance**3) ** 2
-        noise = self.sample.noise**2 + (REGRESSION.jitter / 10 * self.sample.spread) ** 2
+        noise = (self.guess.noise * self.sample.noise) ** 2 + (REGRESSION.jitter / 10 * self.sample.spread) ** 2
         out: Vector = model + own / (own + noise) * (self.sample.values - model)
         return out
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the error of the value at the centre."""
+        return self.guess.noise * float(self.sample.noise[0])
 
     @property
     def third(self) -> float:
@@ -255,9 +272,6 @@ def lowest_within(g: Vector, H: Matrix, radius: float) -> Vector:
             out: Vector = vectors @ s
             return out
     size = float(np.linalg.norm(b))
-    least = REGRESSION.hard * (size + abs(float(values[0])) * radius) + 1e-300
-    if abs(b[0]) < least:  # the hard case: a little of the lowest direction
-        b[0] = least
     floor = REGRESSION.hard * (size / radius + float(np.max(np.abs(values)))) + 1e-150
     low = max(0.0, -float(values[0]))
     high = low + size / radius + 1e-300
@@ -266,5 +280,7 @@ def lowest_within(g: Vector, H: Matrix, radius: float) -> Vector:
         long = not float(np.linalg.norm(b / np.maximum(values + shift, floor))) <= radius
         low, high = (shift, high) if long else (low, shift)
     s = -b / np.maximum(values + high, floor)
-    cut = min(1.0, radius / max(float(np.linalg.norm(s)), 1e-300))
-    return np.asarray(vectors @ (s * cut))
+    s *= min(1.0, radius / max(float(np.linalg.norm(s)), 1e-300))
+    if values[0] < 0:  # the hard case ends inside: along the lowest direction it goes on falling
+        s[0] = math.copysign(math.sqrt(max(radius**2 - float(s[1:] @ s[1:]), 0.0)), s[0])
+    return np.asarray(vectors @ s)

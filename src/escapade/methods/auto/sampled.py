@@ -115,6 +115,8 @@ class _SampledRun(_Run):
     """Queries when the model was last fitted to second differences..."""
     fitted_at: float = math.inf
     """...and the gradient there."""
+    escaped: int = 0
+    """Samples of the batch on which a fitted model showed a way down: a second one on the same may be its error."""
     asked: int = 0
     """Certificates that were asked for."""
 
@@ -211,7 +213,9 @@ class _SampledRun(_Run):
             leaving = stuck or small or self._spent(p)
             if self._fitted(p, leaving=leaving and self.stage is Stage.BATCH):
                 low, v = self.descent.model.lowest()
-                if p.steepness <= self.differences.gtol and low <= -self.differences.curvtol / 2:
+                downwards = p.steepness <= self.differences.gtol and low <= -self.differences.curvtol / 2
+                if downwards and self.escaped != self.batch.size:
+                    self.escaped = self.batch.size
                     return State(Phase.ESCAPE, self._on_the_batch(p), v, moved=moved)
                 leaving = stuck or small or self._spent(p)
             if leaving:

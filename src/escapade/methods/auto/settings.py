@@ -271,6 +271,8 @@ class RegressionSettings:
     least_third: float = number(1e-9, "of the largest", "and at least", "the square root of eps, about")
     most: float = number(30.0, "spreads", "the largest Hessian that is believed, and third order", NEW)
     other: float = number(3.0, "factor", "the parameters tried beside the last ones", "half a decade")
+    rougher: float = number(0.125, "log-likelihood", "that the squared logarithm of the factor by which f is rougher "
+                            "than seen costs", "a prior two e-foldings wide")
     likelier: float = number(0.2, "log-likelihood", "less is no reason to change them", NEW)
     jitter: float = number(1e-6, "spreads", "an error added to every value, for the sake of the factors", "sqrt(eps)")
     lift: float = number(1e-12, "of the diagonal", "added where rounding leaves no Cholesky factor", "1e4 eps")
@@ -282,7 +284,7 @@ class RegressionSettings:
     near: float = number(6.0, "radii", "values further away are left out", NEW)
     edge: float = number(1.001, "factor", "so that the n + 1 nearest always count", "rounding")
     around: float = number(1.6, "radii", "values so near tell the spread", NEW)
-    hard: float = number(1e-12, "of |g|", "a component that is added in the hard case", "Moré and Sorensen")
+    hard: float = number(1e-12, "of H", "the least that is divided by, multiplier included", "rounding of eigenvalues")
     halvings: int = number(60, "times", "the multiplier's interval is halved", "2^-60 is below rounding")
 
 
@@ -314,6 +316,9 @@ class NoisySettings:
     decades: float = number(0.7, "decades", "of change of f, after which it is measured again", NEW)
     nothing: float = number(1e-100, "value", "values that differ by less are alike", "its square does not underflow")
     faint: float = number(1e-12, "weight", "of a record of another size, where there is no nearer one", "not zero")
+    alone: float = number(0.4, "weight", "exp(-0.4 t^2) is that of a record of e^t times the size", "two a decade")
+    proportion: float = number(0.1, "squared logarithm", "spread of sizes that tells a power of noise from the first",
+                               "a third of a logarithm: a record is known as well")
     checks: int = number(190, "queries", "of a certificate besides its rows and pairs", "34 + 92 + 36 and some more")
     smallest: float = number(0.1, "of the smallest size", "noise in proportion to f ends there", NEW)
     least: int = number(3, "values", "fewer tell no noise", "a second difference")

@@ -1,8 +1,9 @@
 """How a run goes through noise: a search on regression models, what it keeps back of the budget, and what comes after.
 
 The search ends where nothing more is to be gained, or with the budget. Its answer is evaluated afresh. Where noise is
-gone, the run goes on with differences. Where the certificate may hold at that noise, or enough queries are left to see
-what it leaves, it is asked for; else the run ends, and nothing is claimed.
+gone, or f smooth below the length at which it is rough, the run goes on with differences. Where the certificate may
+hold at that noise, or enough queries are left to see what it leaves, it is asked for; else the run ends, and nothing is
+claimed.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class ThroughNoise:
         answers = self.search.answers()
         answer = answers[0]
         self.hessian = answer.hessian
-        if self.search.exact and not spent:
+        if (self.search.exact or self.search.smooth) and not spent:
             return Conclusion(Point(answer.y, differences.value(answer.y)), Then.DESCEND)
         answer, value = self._fresh(answers)
         p = Point(answer.y, answer.value if value is None else value.value)
@@ -172,7 +173,7 @@ def roughness_report(differences: Differences, p: Point, rng: np.random.Generato
     x, ones = differences.array(p.y), differences.ones
     noise = Noise(differences.value_error(p.f), "rounding")
     known = {"gtol": differences.gtol, "curvtol": differences.curvtol, "rng": rng}
-    ladder = climb(differences.f, x, ones, reach(p.y) * ones, p.f, noise, **known)  # type: ignore[arg-type]
+    ladder = climb(differences.f, x, ones, reach(p.y, differences.f.domain) * ones, p.f, noise, **known)  # type: ignore[arg-type]
     if not ladder.alarming:
         return None
     return ValueReport(ValueKind.NOISE, ladder.amplitude, abs(p.f), spacing=ladder.length)

@@ -19,6 +19,7 @@ from ..._array import Array, Matrix, Vector, epsilon, like, norm2, to_numpy
 from ...certificate import Certificate
 from ...certificate.residuals import Fit, ResidualCertifier
 from ...curvature import Evidence
+from ...derivatives.gradient_check import check_jacobian
 from ...derivatives.residual_model import Pattern, variable_lengths
 from ...derivatives.units import typical_curvature
 from ...domain import UNBOUNDED, Domain
@@ -30,7 +31,7 @@ from ...tolerances import SHARES
 from ...trace import Iterate, Move
 from ..base import Iterates
 from . import gaussian_process
-from .broyden import corrected
+from .broyden import corrected, corrected_within
 from .gaussian_process import Observations, Surrogate
 from .settings import MODELS, RUN, TRUST_REGION
 from .step import boxed_step
@@ -79,7 +80,7 @@ class Residuals:
         start = _host(x)
         s = variable_lengths(start, start) if self.scale is None else self.scale
         run = _Run(self, f.residuals().tagged("descent"), x, s, noise=self.noise)
-        run.start()
+        run.start(rng)
         yield run.iterate()
         ending, last = Ending(Stop.UNDECIDED), math.inf
         for attempt in range(1, RUN.attempts + 1):
@@ -179,8 +180,8 @@ class _Run:
                 self._note_progress()
                 self._look_beyond_gauss_newton()
 
-    def start(self) -> None:
-        """The first residuals and differences."""
+    def start(self, rng: np.random.Generator) -> None:
+        """The first residuals and differences; a Jacobian that the user gave is held against values."""
         self.z = _host(self.x) / self.s
         self.r = self.f(point(self.x))[0]
         self.cost = float(self.loss.cost(self.r))
@@ -188,6 +189,10 @@ class _Run:
             self.z, self.r, self.noise**2
         )
         self._differences()
+        if self.f.has_jacobian:
+            size = np.linalg.norm(self.J, axis=1)
+            weights = np.where(rng.random(len(self.r)) < 0.5, -1.0, 1.0) / np.where(size > 0, size, 1.0)
+            check_jacobian(self.f, self.x, self.r, self.J / self.s, weights, self.s, rng)
         self.radius = TRUST_REGION.first * max(norm2(self.z), 1.0)
 
     def _gradient(self) -> Vector:
@@ -347,11 +352,11 @@ class _Run:
             t = np.linspace(*TRUST_REGION.tried, 59)
             path = self.r + t[:, None] * (self.J @ s) + t[:, None] ** 2 * secant_error
             best = float(t[int(np.argmin(self.loss.cost(path)))])
-            self.J = corrected(self.J, s, secant_error, best if self.steps_since == 0 else 1.0)
+            self.J = self._corrected(s, secant_error, best if self.steps_since == 0 else 1.0)
             return self._cut(max(best, TRUST_REGION.interpolated) * length)
         gained = (self.cost - cost) / predicted
         self._count(self.cost - cost)
-        self.J = corrected(self.J, s, secant_error, MODELS.overshoot if self.steps_since == 0 else 1.0)
+        self.J = self._corrected(s, secant_error, MODELS.overshoot if self.steps_since == 0 else 1.0)
         self.x, self.z, self.r, self.cost = x, z, r, cost
         self.steps_since += 1
         if gained > TRUST_REGION.good:
@@ -362,6 +367,13 @@ class _Run:
         if self.f.has_jacobian:
             self._differences()
         return True
+
+    def _corrected(self, s: Vector, secant_error: Vector, share: float) -> Matrix:
+        """The Jacobian with this share of a secant error taken in."""
+        depends = self.method.pattern.depends
+        if depends is None:
+            return corrected(self.J, s, secant_error, share)
+        return corrected_within(self.J, depends, s, secant_error, share)
 
     def _note_progress(self) -> None:
         """What was gained since differences were taken last."""
