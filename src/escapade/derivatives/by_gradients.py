@@ -238,7 +238,7 @@ def measure_by_gradients(
     gtol: float = math.inf,
     noise: Noise | float | str | None = None,
     x_scale: Any = None,
-    failure: float = 1e-3,
+    failure: float,
     rng: np.random.Generator,
 ) -> GradientModel:
     """Look around x by gradients: their noise, a step for their products, and what values say of them at x, with a

@@ -725,10 +725,10 @@ def test_what_gradients_cost(d):
         return cost(f, call), f.ledger.gradients - before
 
     f, x, rng = with_gradients(d), np.full(d, 0.25), np.random.default_rng(d)
-    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, rng=rng))
+    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, failure=1e-3, rng=rng))
     assert spent == promised(measure_by_gradients, 0)
     assert 10 <= asked <= 27
-    local = measure_by_gradients(f, x, curvtol=0.1, rng=rng)
+    local = measure_by_gradients(f, x, curvtol=0.1, failure=1e-3, rng=rng)
     products, slopes, v = GradientProducts(local), local.slopes, unit(d)
     told = {"own": slopes.level, "third": 1.0, "noise": local.noise, "rng": rng}
     assert gradients(lambda: missed_slope(local.stencil, slopes.g, count=5, failure=1e-3, **told)) == (12, 0)
