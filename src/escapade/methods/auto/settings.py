@@ -273,6 +273,7 @@ class RegressionSettings:
     other: float = number(3.0, "factor", "the parameters tried beside the last ones", "half a decade")
     rougher: float = number(0.125, "log-likelihood", "that the squared logarithm of the factor by which f is rougher "
                             "than seen costs", "a prior two e-foldings wide")
+    deviations: float = number(4.0, "standard deviations", "by which a value may be wrong", "NOISE.deviations")
     likelier: float = number(0.2, "log-likelihood", "less is no reason to change them", NEW)
     jitter: float = number(1e-6, "spreads", "an error added to every value, for the sake of the factors", "sqrt(eps)")
     lift: float = number(1e-12, "of the diagonal", "added where rounding leaves no Cholesky factor", "1e4 eps")
