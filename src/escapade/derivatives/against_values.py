@@ -67,9 +67,13 @@ def missed_slope(
     truncation = moved * np.maximum(t / t[largest], 1.0) ** 2 + wrong[largest]
     wrong = sizes * (wrong + STEPS.truncation_safety * truncation)
     off *= sizes
-    quantile = 2 * float(gammaincinv(count / 2, failure))
     beyond = np.maximum(off - wrong - NOISE.deviations * own * sizes, 0.0)
-    return Missed(norm2(off + wrong) / math.sqrt(quantile), norm2(beyond) / math.sqrt(quantile))
+    return Missed(chi_squared_bound(off + wrong, failure), chi_squared_bound(beyond, failure))
+
+
+def chi_squared_bound(parts: Vector, failure: float) -> float:
+    """A bound on the norm of a vector from its products with independent Gaussian ones, but for this probability."""
+    return norm2(parts) / math.sqrt(2 * float(gammaincinv(len(parts) / 2, failure)))
 
 
 def missed_curvature(

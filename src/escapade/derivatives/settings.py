@@ -426,6 +426,11 @@ class ResidualSettings:
     unlucky: float = number(
         0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
     )
+    directions: int = number(3, "directions", "along which residuals show what a Jacobian misses of the gradient",
+                             "6 queries: their bound is 14 times what they show")
+    unseen: float = number(1e-4, "probability", "with which they show less of it than a tolerance", "a tenth of 1e-3")
+    shorter: float = number(0.4, "of the steps", "they go so far at most along any variable: no simple fraction of it",
+                            "what a step hides by a third derivative shows to 84%")
     slack: float = number(
         1e-9, "of the change", "differences along the line and J u may differ by this: steps are rounded", "2^-30",
     )

@@ -616,6 +616,8 @@ def test_residuals(d, sparse):
 
     assert cost(f, look) == promised(residual_model.measure_residuals, 0, m=m)
     local = look()
+    spent = cost(f, lambda: residual_model._with_missed(local, one, np.random.default_rng(0)))
+    assert spent == promised(residual_model._with_missed, 0)
     known["known"] = local.r
     assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
     spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
@@ -926,6 +928,7 @@ TESTED = {
     against_values._ends,
     by_gradients._missed,
     residual_model._sides,
+    residual_model._with_missed,
 }
 
 
