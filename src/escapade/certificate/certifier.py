@@ -50,6 +50,8 @@ from .sampled import SampledCertifier, Shown, Source
 from .settings import RULES
 
 UNKNOWN = Interval(0.0, math.inf)
+CHECKED = "checked against values"
+BELIEVED = "checked against values, which do not show as much"
 TOO_DEAR = "to go on would take the certificate to {price} queries, and more than is allowed"
 GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
@@ -173,6 +175,7 @@ class Certifier:
         local: LocalModel
         if self._by_gradients(f):
             known: Any = {"curvtol": self.curvtol, "gtol": self.gtol, "noise": self.noise, "x_scale": self.x_scale}
+            known["failure"] = self.failure
             local = measure_by_gradients(f, x, **known, rng=rng)
         else:
             local = self._measure(f, x, rng, self.noise, self.began or Books.of(f))
@@ -280,7 +283,7 @@ class Certifier:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
         if isinstance(local, GradientModel):
-            noise["jac"] = Trusted(local.slopes.level, "checked against values")
+            noise["jac"] = Trusted(local.slopes.level, CHECKED)
         if local.report.constant and self.resolution == 0:
             return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
@@ -294,6 +297,8 @@ class Certifier:
             most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened(self.allowance(local).left)
+        if isinstance(local, GradientModel) and not (local.shown and finding.shown):
+            noise["jac"] = replace(noise["jac"], source=BELIEVED)
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
         certificate = self._with_shorter_steps(self._with_directions(certificate, finding, local), local)
         if known.newton is None and finding.hessian is not None:
