@@ -329,6 +329,8 @@ class NoisySettings:
     variables: int = number(100, "variables", "up to which values are looked at for noise", "dense models")
     missing: int = number(30, "points in a row", "without a value, and a search ends", LIMIT)
     patience: int = number(100, "times n + 1 values", "over which a search must gain something", LIMIT)
+    rough_patience: int = number(20, "times n + 1 values", "the same where f is smooth below its roughness", NEW)
+    rough_gain: float = number(1.0, "amplitudes", "what it must gain there", NEW)
     worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
     least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
     reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
@@ -369,7 +371,8 @@ class SampledSettings:
     growth: int = number(4, "factor", "from one batch to the next", "the sampling error is halved")
     doubled: int = number(2, "factor", "to the next where a corrected batch contracts too slowly", CHOSEN)
     share: float = number(1 / 3, "of a finite sum", "no batch is larger", "three times as large it would be the sum")
-    decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less", "DESIGN, 6")
+    decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less",
+                             "there the step gains what the error of its own gradient costs")
     probed: int = number(64, "samples a variable", "no larger batch is probed: a certificate sees as much", CHOSEN)
     hessian: tuple[int, int] = number((4, 16), "samples a variable", "of the Hessian that a model starts anew from",
                                       "with 16 its relative error is about 1/4")
