@@ -429,7 +429,7 @@ def test_a_slope_that_the_steps_of_a_jacobian_hide_is_seen(d, size):
         t = x - 1
         return np.concatenate([[1.0 + np.sum(slope * t - slope / h**2 * t**3)], t])
 
-    for seed in range(25):
+    for seed in range(15):
         c = certify(hidden, x, residuals=True, rng=seed, gtol=1e-6, curvtol=1e-2)
         assert not c.holds
         assert c.gradient.upper >= size * 1e-6 * (1 - 1e-6)
