@@ -100,11 +100,6 @@ class PriceSettings:
         0.3, "d products", "after so many, the second differences of their complement are next",
         "k products and their complement cost 1 + (k/d)^2 times all second differences: 1.09",
     )
-    near: float = number(
-        0.5, "of their price", "products go on a little where those lacking cost less than this",
-        "a forecast of so few is right within a factor of two",
-    )
-    furthest: float = number(0.4, "d products", "but not beyond so many", "(k/d)^2 = 0.16, within the cap")
     cheap: float = number(
         0.25, "of second differences", "other products that cost less are tried even if these cannot be afforded after",
         "a noisy quartic of 100 variables: 4,700 queries, and undecided after 14,000 without",
@@ -112,11 +107,6 @@ class PriceSettings:
     inexact: float = number(
         0.5, "of delta", "products are not completed if they were found more wrong than this",
         "the errors of a few add up, and second differences have shorter steps",
-    )
-    early: int = number(3, "products", "after so many the error of one is looked at", "one or two are mostly enough")
-    seen: float = number(
-        0.1, "of delta", "an error that is larger along random directions leaves nothing to complete",
-        "the errors of k products add up to 2.5 sqrt(k) times it",
     )
     fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
     independent: float = number(
