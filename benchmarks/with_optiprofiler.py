@@ -221,10 +221,11 @@ def run(kind: str, features: list[str], most: int, every: int) -> None:
 
 
 def curve_of(runs: list[Any]) -> list[list[float]]:
-    """A data profile of the harness, its jumps alone."""
+    """A data profile of the harness: where it is and where it jumps to, and its end."""
     x, y = (np.asarray(side, dtype=float) for side in runs[0])
-    last = np.append(y[1:] != y[:-1], True)
-    return [[round(float(v), 3) for v in side[last]] for side in (x, y)]
+    kept = np.append(True, y[1:] != y[:-1])
+    kept[-1] = True
+    return [[round(float(v), 3) for v in side[kept]] for side in (x, y)]
 
 
 def judged(record: dict[str, Any]) -> dict[str, Any]:
@@ -288,9 +289,10 @@ def stored() -> dict[str, Any]:
 
 def table(what: str) -> None:
     """One line a solver: what it solved, how often it said success, and how often that was false."""
-    found = stored()[what]
-    print(f"\n{what}: {found['problems']} problems")
+    found, (kind, feature) = stored()[what], what.split()
+    print(f"\n{feature}, {KINDS[kind]}: {found['problems']} problems\n")
     print("| solver | " + " | ".join(f"solved to 1e-{k}" for k in ORDERS) + " | says success | of these false |")
+    print("|---" * (len(ORDERS) + 3) + "|")
     for name in found["profiles"]["1"]:
         runs = [r for r in found["runs"] if r["solver"] == name]
         said = [r for r in runs if r["said"]]
@@ -311,10 +313,11 @@ def draw() -> None:
     figure, panels = plt.subplots(2, len(kept), figsize=(3.3 * len(kept), 6), layout="constrained", squeeze=False)
     for (what, found), (top, bottom) in zip(kept.items(), panels.T, strict=True):
         profiles = found["profiles"]["3"]
-        for i, (name, (x, y)) in enumerate(profiles.items()):
+        for name, (x, y) in profiles.items():
+            i = list(SOLVERS).index(name)
             style: dict[str, Any] = {"lw": 1.1, "color": f"C{i}"}
             style |= {"lw": 2.4, "color": "black", "zorder": 3} if i == 0 else {}
-            top.step(x, y, where="post", label=name, **style)
+            top.step([*x, FACTOR], [*y, y[-1]], where="post", label=name, **style)
         kind, feature = what.split()
         top.set(title=f"{feature}, {KINDS[kind]}", ylim=(0, 1), xlim=(0, FACTOR), xlabel="simplex gradients")
         for i, name in enumerate(profiles):
@@ -325,8 +328,8 @@ def draw() -> None:
         bottom.set(xlim=(0, 1), xlabel="runs that say success", yticks=range(len(profiles)), yticklabels=list(profiles))
         bottom.invert_yaxis()
     panels[0, 0].set_ylabel("fraction solved to 1e-3")
-    panels[0, -1].legend(fontsize=7, loc="lower right")
-    panels[1, -1].legend(fontsize=8, loc="lower right")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=8, frameon=False)
+    panels[1, 0].legend(fontsize=8, loc="lower right", frameon=False)
     figure.savefig(PICTURE, dpi=110)
     print(f"saved {PICTURE}")
 

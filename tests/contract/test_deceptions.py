@@ -644,3 +644,17 @@ def test_the_curvature_interval_of_a_run_holds_where_curvature_falls_fast():
         smallest = 2e4 / (1 + q) * (1 - 2 * q / (1 + q))
         assert res.success
         assert res.certificate.curvature.lower <= smallest <= res.certificate.curvature.upper
+
+
+@pytest.mark.parametrize("cubic", [30.0, 300.0])
+def test_a_cubic_on_a_large_offset_is_not_given_in_digits(cubic):
+    """Its table is flat by the rounding of 1e8, and its rows are not."""
+    cert = certify(lambda x: float(1e8 + 0.5 * x @ x + cubic * np.sum(x**3)), np.zeros(2), rng=0)
+    assert cert.trusted["noise"].source == "rounding"
+    assert cert.verdict in ("undecided", "minimum", "second-order")
+
+
+def test_a_saddle_names_the_lengths_it_was_seen_over():
+    cert = certify(lambda x: float(x[0] ** 2 - x[1] ** 2), [0.0, 0.0], rng=0)
+    assert cert.verdict == "saddle"
+    assert 0 < cert.lengths.shortest <= cert.lengths.longest

@@ -200,3 +200,27 @@ def test_a_variable_that_ran_off_to_1e130_raises_nothing():
     for size in (1e40, 1e110, 1e150):
         assert certify(decay, np.array([1.0, size]), gtol=1e-4, rng=0).verdict in ("second-order", "undecided")
         assert certify(decay, np.array([1.0, size]), rng=0).verdict in ("second-order", "undecided")
+
+
+@pytest.mark.parametrize(
+    "fun", [lambda x: float(-((1 + x @ x) ** 0.4)), lambda x: float(-np.sum((1 + x * x) ** 0.4))], ids=["cone", "sum"]
+)
+def test_a_function_that_flattens_as_it_falls_has_no_minimum(fun):
+    """Tolerances far from the start are shares of the curvature there, over the lengths that variables have there."""
+    for seed in range(3):
+        x0 = 2 * np.random.default_rng(seed).standard_normal(5)
+        assert not minimize(fun, x0, rng=seed, maxfev=4000).success
+
+
+def test_tolerances_are_shares_of_the_units_named_far_from_the_start_too():
+    weights = np.array([1.0, 3.0, 10.0])
+    res = minimize(lambda x: float(np.sum(weights * (x - 1000) ** 2)), [1.0, 2.0, -1.0], rng=0)
+    cert, slope = res.certificate, 2 * weights * (res.x - 1000)
+    assert cert.verdict == "minimum"
+    assert cert.gtol == pytest.approx(1e-6 * cert.units.curvature)
+    assert cert.curvtol == pytest.approx(1e-3 * cert.units.curvature)
+    assert np.min(cert.units.lengths) > 100
+    assert np.linalg.norm(slope * cert.units.lengths) <= cert.gradient.upper
+    softest = np.min(2 * weights * cert.units.lengths**2)
+    assert cert.curvature.lower <= softest <= cert.curvature.upper
+    assert np.all(np.abs((res.x - 1000) / cert.units.lengths) <= cert.radius)

@@ -26,7 +26,7 @@ from ..derivatives.feasible import Around, Lines, Misfit, hessian, inward_slopes
 from ..derivatives.measure import Allowance
 from ..derivatives.noise import NoiseEvidence, given
 from ..derivatives.settings import FEASIBLE
-from ..derivatives.units import reach, typical_curvature
+from ..derivatives.units import typical_curvature
 from ..domain import selection
 from ..errors import BudgetExhausted, NonFiniteValue
 from ..interval import Estimate, Interval
@@ -251,7 +251,7 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
     """The certificate from slopes and curvatures along the variables, and what else it needs."""
     around, which = box.around, seen.which
     sizes = np.abs(seen.curvature.value) + seen.curvature.error
-    certifier = certifier.beside(typical_curvature(sizes), reach(around.y))
+    certifier = certifier.beside(typical_curvature(sizes))
     free, weak = seen.of(box.sets.free), seen.of(box.weakly)
     slopes = Estimate(weak.slope.value * box.sets.side[weak.which], weak.slope.error)
     residual = rules.kkt_residual(free.slope, slopes)

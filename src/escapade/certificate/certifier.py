@@ -145,7 +145,7 @@ class Certifier:
             return self.unseen(x, str(stop))
         asked = self._asked(local)
         certificate = asked._judged(x, local, known, rng)
-        if certificate.holds and self.resolution is not None:
+        if certificate.verdict == "saddle" or (certificate.holds and self.resolution is not None):
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
@@ -156,9 +156,9 @@ class Certifier:
         x_scale = None if self.x_scale is None else np.asarray(as_scale(self.x_scale, frame.origin))[frame.which]
         return replace(self, x_scale=x_scale, x0=None if self.x0 is None else frame.inside(self.x0))
 
-    def beside(self, curvature: float, reach: float) -> Certifier:
+    def beside(self, curvature: float) -> Certifier:
         """The same where f curves by so much: relative tolerances are shares of that, if it is less."""
-        asked = self.tolerances.beside(curvature, reach)
+        asked = self.tolerances.beside(curvature)
         return replace(self, gtol=asked.gtol, curvtol=asked.curvtol, curvature=asked.curvature)
 
     @property
@@ -256,7 +256,7 @@ class Certifier:
         """The lengths over which the user's variables matter, in y = x / unit."""
         y = to_numpy(local.x).astype(np.float64)
         if self.in_units or self.x_scale is not None:
-            return np.full(local.d, 1.0 if self.curvature is None else reach(y))
+            return np.full(local.d, 1.0 if self.curvature is None else reach(y, local.f.domain))
         return lengths(y, None if self.x0 is None else to_numpy(self.x0).astype(np.float64))
 
     def _judged(self, x: Array, local: LocalModel, known: Evidence, rng: np.random.Generator) -> Certificate:

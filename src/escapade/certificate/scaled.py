@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import Array, Vector, like, to_numpy
 from ..derivatives.sparsity import scaled_hessian
+from ..derivatives.steps import power_of_two
 from ..derivatives.units import Joint, learn
 from ..domain import UNBOUNDED, Domain, Frame, Plane, Selection
 from ..oracle import Oracle
@@ -16,6 +17,7 @@ from ..tolerances import SHARES, Tolerances, Units, as_scale
 from .advice import advised
 from .certificate import Certificate
 from .certifier import Certifier
+from .scale import Lengths
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,7 @@ class ScaledProblem:
             trusted=trusted,
             units=replace(units, lengths=own, curvature=value * found.curvtol / SHARES.curvtol),
         )
+        scaled = _over_lengths(scaled, found.gtol / (SHARES.gtol / SHARES.curvtol * found.curvtol))
         return scaled if shown is None else advised(scaled)
 
     def _hessian(self, hessian: Any) -> Any:
@@ -155,6 +158,33 @@ class ScaledProblem:
             direction = like(_turned(to_numpy(direction).astype(np.float64), frame), x)
         owned = None if active is None else active.owned(frame, x.shape[0])
         return replace(found, direction=direction, softest=soft, active=owned)
+
+
+def _over_lengths(found: Certificate, ratio: float) -> Certificate:
+    """The same certificate in variables whose lengths are longer by a power of two near this ratio.
+
+    A run far from its start asks for shares of the curvature over the lengths that variables have there.
+    """
+    r = float(power_of_two(np.asarray(ratio)))
+    if r == 1.0 or found.units is None:
+        return found
+    shown, trusted = found.attainable, dict(found.trusted)
+    for name, order in (("jac", 1), ("rho", 3)):
+        if name in trusted:
+            trusted[name] = replace(trusted[name], value=r**order * trusted[name].value)
+    return replace(
+        found,
+        gradient=found.gradient * r,
+        curvature=found.curvature * r**2,
+        softest=[replace(one, curvature=one.curvature * r**2) for one in found.softest],
+        radius=None if found.radius is None else found.radius / r,
+        gtol=found.gtol * r,
+        curvtol=found.curvtol * r**2,
+        attainable=None if shown is None else (r * shown[0], r**2 * shown[1]),
+        lengths=None if found.lengths is None else Lengths(found.lengths.shortest / r, found.lengths.longest / r),
+        trusted=trusted,
+        units=replace(found.units, lengths=r * found.units.lengths, curvature=r**2 * found.units.curvature),
+    )
 
 
 def _turned(direction: Vector, frame: Frame) -> Vector:

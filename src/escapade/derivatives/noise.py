@@ -302,8 +302,8 @@ class NoiseEvidence:
             return unit
         change = np.abs(seen - self.table[0])
         change = change[change > clear]
-        # Rounding explains a flat table if even a parabola through the rows would not show in it.
-        visible = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 2
+        # Rounding explains a flat table if a quartic through the rows would not show in it.
+        visible = (NOISE.points * NOISE.spacing * eps**0.25 / longest) ** 4
         return float(np.min(change)) if len(change) and np.max(change) * min(visible, 1.0) > clear else 0.0
 
 

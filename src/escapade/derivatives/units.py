@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, Vector, epsilon, like, to_numpy
+from ..domain import UNBOUNDED, Domain
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle, or_nan, points
@@ -127,17 +128,19 @@ def beside(asked: Tolerances, local: LocalModel, rng: np.random.Generator) -> To
     than where they were learnt.
 
     Where it hardly curves on the difference steps, as at a degenerate minimum, its curvature over the lengths of the
-    variables counts: tolerances that vanish with the curvature would be out of reach.
+    variables counts: tolerances that vanish with the curvature would be out of reach. Far from the start those lengths
+    are longer, and the curvature is that over them: a function that flattens as it falls is stationary nowhere.
 
-    Queries: 2*m, m = 32 or d if that is less, where f curves much less than it did
+    Queries: 2*m, m = 32 or d if that is less, where f curves much less than it did, or far from the start
     """
     if asked.curvature is None:
         return asked
-    length, seen = reach(to_numpy(local.x).astype(np.float64)), seen_curvature(local.diagonal)
-    if seen < asked.curvature / UNITS.less:
+    length, seen = reach(to_numpy(local.x).astype(np.float64), local.f.domain), seen_curvature(local.diagonal)
+    if length > 1 or seen < asked.curvature / UNITS.less:
         nearest = float(np.min(local.steps))
         around = _Surroundings(local.f.tagged("setup"), local.x, local.f0, epsilon(local.x), rng, nearest)
-        seen = max(seen, around.curvature(np.full(local.d, length)))
+        over = around.curvature(np.full(local.d, length)) / length**2
+        seen = over if length > 1 else max(seen, over)
     return asked.beside(seen, length)
 
 
@@ -146,9 +149,12 @@ def seen_curvature(diagonal: Estimate[Vector]) -> float:
     return typical_curvature(np.abs(diagonal.value) + diagonal.error)
 
 
-def reach(y: Vector) -> float:
-    """The lengths over which variables matter where a run has come to y, beside those learnt at its start."""
-    far = float(np.median(np.abs(y)))
+def reach(y: Vector, domain: Domain = UNBOUNDED) -> float:
+    """The lengths over which variables matter where a run has come to y, beside those learnt at its start: the size of
+    half of them at least, and no more than the widths of a box.
+    """
+    size = np.abs(y) if domain.unbounded else np.minimum(np.abs(y), domain.width(len(y)))
+    far = float(np.quantile(size, 0.5, method="lower"))
     return 1.0 if far <= UNITS.alike else float(power_of_two(np.asarray(far)))
 
 

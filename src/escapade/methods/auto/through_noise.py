@@ -173,7 +173,7 @@ def roughness_report(differences: Differences, p: Point, rng: np.random.Generato
     x, ones = differences.array(p.y), differences.ones
     noise = Noise(differences.value_error(p.f), "rounding")
     known = {"gtol": differences.gtol, "curvtol": differences.curvtol, "rng": rng}
-    ladder = climb(differences.f, x, ones, reach(p.y) * ones, p.f, noise, **known)  # type: ignore[arg-type]
+    ladder = climb(differences.f, x, ones, reach(p.y, differences.f.domain) * ones, p.f, noise, **known)  # type: ignore[arg-type]
     if not ladder.alarming:
         return None
     return ValueReport(ValueKind.NOISE, ladder.amplitude, abs(p.f), spacing=ladder.length)

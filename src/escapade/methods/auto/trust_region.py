@@ -86,7 +86,8 @@ class TrustRegion:
         ratio = (step.f - p.f) / step.predicted if step.predicted < 0 else -1.0
         self.ratios.append(ratio)
         if not ratio > TRUST_REGION.poor:
-            self.radius = min(self.radius, length) / 4
+            tried = min(self.radius, length) if length > 0 else self.radius  # 0 if it was lost in rounding
+            self.radius = tried / 4
         elif ratio > TRUST_REGION.good and edge:
             self.radius = max(self.radius, 2 * length)
         elif ratio < TRUST_REGION.modest:
