@@ -119,7 +119,7 @@ class PriceSettings:
     )
     room_of_run: float = number(
         2.5, "of the price", "the same at the end of a run, or as much as the run has cost so far",
-        "symmetric differences and extrapolated ones: 1 + 1, and a fifth more",
+        "symmetric and extrapolated differences, and a fifth more; price.py tune: 5 decides no more, 1.25 one less",
     )
     most: float = number(400.0, "d + 1", "and no more than so many products on one side", "two hundred on both")
     ladder: int = number(60, "queries", "the ladder of lengths, and a look for jumps, whatever d is", "36 + 24")
