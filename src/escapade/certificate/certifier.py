@@ -24,7 +24,7 @@ from ..curvature import (
     Sparse,
     price,
 )
-from ..curvature.finding import nothing_known
+from ..curvature.finding import ROUGH, nothing_known
 from ..curvature.newton import newton_contracts, newton_step
 from ..curvature.settings import PRICE
 from ..derivatives.by_gradients import GradientModel, measure_by_gradients
@@ -151,6 +151,8 @@ class Certifier:
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
+        elif certificate.price is not None or certificate.reason == ROUGH:
+            certificate = asked._kinked(x, local, certificate, rng)
         return replace(certificate, jac=local.gradient.value / local.unit)
 
     def within(self, frame: Selection) -> Certifier:
@@ -232,6 +234,21 @@ class Certifier:
             certificate = self.written(x, local.f0, certificate.gradient, kinked, certificate.trusted, 0.0)
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
+
+    def _kinked(self, x: Array, local: LocalModel, certificate: Certificate, rng: np.random.Generator) -> Certificate:
+        """An undecided certificate, which names a kink where one is what differences do not agree about.
+
+        Queries: 36
+        """
+        if self.resolution is not None or certificate.verdict != "undecided":
+            return certificate
+        try:
+            if not scale.kinked(local, self._lengths(local), gtol=self.gtol, curvtol=self.curvtol, rng=rng):
+                return certificate
+        except BudgetExhausted:
+            return certificate
+        jumping = rules.undecided(scale.JUMPING, certificate.curvature)
+        return self.written(x, local.f0, certificate.gradient, jumping, certificate.trusted, 0.0)
 
     def _too_dear_above(self, local: LocalModel, below: Certificate, ladder: Ladder) -> Certificate | None:
         """An undecided certificate where another one, on steps that rise above the roughness of f, is not allowed."""
