@@ -25,7 +25,8 @@ class Cheapest(Finder):
     """All second differences where d is small or noise rules out products; elsewhere products, and the second
     differences of their complement where these do not decide.
 
-    With a preconditioner from a model of the Hessian, two or three products may decide: these first, whatever d is.
+    With a preconditioner from a model of the Hessian two or three products may decide: these first, but for the fewest
+    variables.
 
     Queries: at most those of `price.cap`, unless `certificate_maxfev` says otherwise
     """

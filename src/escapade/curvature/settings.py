@@ -211,6 +211,14 @@ class ByGradientsSettings:
 
     most: int = number(180, "products", "that a search may take in many variables, and d at least in fewer",
                        "360 gradients, and 40 for everything else")
+    forms: int = number(4, "directions", "along which values show the curvature that is certified",
+                        "10 values: a tolerance of 0.0125 at 2.5e-4")
+    least: float = number(0.05, "of delta", "a Hessian that is nearer to -delta is not held closer to values",
+                          "an error of a hundredth of delta is looked for, which noise mostly hides")
+    residual: float = number(0.1, "of what is certified", "the residuals of the Ritz pairs that directions rest on",
+                             "the tolerance is as much smaller")
+    shown: float = number(0.5, "of what is certified", "values may leave so much of it open and still show it",
+                          "a curvature that is clearly positive stays so")
     whole: int = number(400, "variables", "up to here all products, which are the Hessian, are a fall-back",
                         "800 gradients, and a matrix of a megabyte")
 
@@ -254,7 +262,7 @@ class GroupSearchSettings:
 
     lower: float = number(0.9, "of the failure probability", "for the end of an interval that a certificate needs; the "
                           "rest for the other end", "a tenth costs the first 2% of its width")
-    random: int = number(100, "directions", "random starts of the search for the worst direction", "DESIGN, section 6")
+    random: int = number(100, "directions", "random starts of the search for the worst direction", LIMIT)
     sweeps: int = number(30, "times", "weights and directions alternate at most so often", LIMIT)
     first: int = number(3, "times", "after which only the worst starts go on", "most starts meet by then")
     kept: int = number(16, "directions", "that go on", HELD)
