@@ -267,7 +267,7 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
     reduced = Interval(max(size - error, 0.0), size + error)
     if residual.lower > certifier.gtol:
         return _written(certifier, box, residual, reduced, STEEP)
-    cost = price_of_hessian(seen)
+    cost = price_of_hessian(seen) + FEASIBLE.ways * FEASIBLE.levels
     if not box.allowance.allows(cost):
         dear = replace(rules.undecided(f"{SIDES} take {cost} values"), price=price.total(box.allowance, cost))
         return _written(certifier, box, residual, reduced, dear)

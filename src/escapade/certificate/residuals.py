@@ -225,8 +225,7 @@ class ResidualCertifier:
         down, upper = confirmed(local, lengths, v, asked.curvtol)
         if not down:
             return None
-        way = -v if local.gradient.value @ v > 0 else v
-        way = way if self.relative else way * local.unit  # as everywhere: in y where units were learnt
+        way = (-v if local.gradient.value @ v > 0 else v) * local.unit
         finding = Finding(
             Outcome.FOUND,
             like(way / norm2(way), local.x),
