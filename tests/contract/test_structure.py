@@ -1,6 +1,7 @@
 """Points of any structure: f, callbacks and results have them as the user gave them; the same run as on vectors."""
 
 import json
+import sys
 from dataclasses import dataclass
 
 import array_api_strict
@@ -176,13 +177,19 @@ def test_a_told_run_of_a_structure_is_saved(tmp_path):
         ({"a": np.zeros((0, 2))}, "empty"),
         ({"a": np.array([1j])}, "two real"),
         ([1.0, [2.0, 3.0]], "inhomogeneous"),
-        ({"a": {1: 2.0}}, r"x0\['a'\]"),
         (object(), "real numbers"),
     ],
 )
 def test_what_is_no_point_is_named(x0, said):
     with pytest.raises(InvalidSetting, match=said):
         escapade.minimize(lambda x: 1.0, x0)
+
+
+def test_keys_that_are_no_names(monkeypatch):
+    """They are refused, unless JAX is there, whose trees have them."""
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    with pytest.raises(InvalidSetting, match=r"x0\['a'\]"):
+        escapade.minimize(lambda x: 1.0, {"a": {1: 2.0}})
 
 
 # JAX

@@ -406,10 +406,13 @@ class Search:
     def _idle(self, model: Regression) -> bool:
         """Whether the models gained nothing over the last values, beside the noise."""
         count, value = self.values.count, float(model.smoothed[0])
-        before = [seen for when, seen in self.progress if when <= count - NOISY.patience * (self.d + 1)]
+        patience, gain = NOISY.patience, NOISY.worthwhile
+        if self.smooth:  # differences lead lower from there
+            patience, gain = NOISY.rough_patience, NOISY.rough_gain
+        before = [seen for when, seen in self.progress if when <= count - patience * (self.d + 1)]
         if not self.progress or count > self.progress[-1][0] + self.d:
             self.progress.append((count, min(value, self.progress[-1][1]) if self.progress else value))
-        least = max(NOISY.worthwhile * model.noise, NOISY.least_gain * abs(value))
+        least = max(gain * model.noise, NOISY.least_gain * abs(value))
         return bool(before) and before[-1] - value <= least
 
     def answers(self) -> list[Answer]:

@@ -87,6 +87,18 @@ class Sample:
     spread: float
     """How much values differ within the region: the size of all that the model may show."""
 
+    @cached_property
+    def products(self) -> Matrix:
+        """u'v of all pairs."""
+        out: Matrix = self.u @ self.u.T
+        return out
+
+    @cached_property
+    def squares(self) -> Matrix:
+        """(u'v)^2 of all pairs."""
+        out: Matrix = self.products**2
+        return out
+
 
 @dataclass(frozen=True)
 class Guess:
@@ -128,12 +140,11 @@ class Regression:
         wrong = guess.noise * sample.noise
         level = REGRESSION.level * spread
         width = guess.width * max(spread, REGRESSION.share * float(np.linalg.norm(guess.hessian)))
-        products = U @ U.T
-        K = level**2 * (1.0 + products) + (width**2 / 4) * products**2
+        K = level**2 * (1.0 + sample.products) + (width**2 / 4) * sample.squares
         far = np.minimum(sample.distance, REGRESSION.far)
         floor = (REGRESSION.jitter * spread) ** 2
         K.flat[:: len(K) + 1] += wrong**2 + (guess.third * far**3) ** 2 + floor
-        left = sample.values - sample.values[0] - np.einsum("ki,ij,kj->k", U, guess.hessian, U) / 2
+        left = sample.values - sample.values[0] - np.sum((U @ guess.hessian) * U, axis=1) / 2
         scale = 1 / np.sqrt(K.diagonal())
         L = _lower(K * scale[:, None] * scale)
         w = solve_triangular(L, scale * left, lower=True, check_finite=False)
@@ -183,7 +194,7 @@ class Regression:
 
     def changes(self, S: Matrix) -> Vector:
         """The same for the rows of S."""
-        out: Vector = S @ self.gradient + np.einsum("ki,ij,kj->k", S, self.hessian, S) / 2
+        out: Vector = S @ self.gradient + np.sum((S @ self.hessian) * S, axis=1) / 2
         return out
 
     # How certain it is
@@ -211,9 +222,8 @@ class Regression:
     @cached_property
     def signal(self) -> float:
         """What the model shows of the change of f over the region, the part that may be error taken off."""
-        U, d = self.sample.u, self.sample.u.shape[1]
-        squares = (U @ U.T) ** 2
-        known = float(np.sum((self.factor @ squares) * self.factor)) * (self.width**2 / 2) ** 2
+        d = self.sample.u.shape[1]
+        known = float(np.sum((self.factor @ self.sample.squares) * self.factor)) * (self.width**2 / 2) ** 2
         unsure = max(self.width**2 / 2 * d * (d + 1) - known, 0.0)
         slope = float(self.gradient @ self.gradient) - max(float(np.trace(self.gradient_covariance)), 0.0)
         bend = float(np.sum(self.hessian**2)) - unsure
@@ -221,12 +231,14 @@ class Regression:
 
     @cached_property
     def smoothed(self) -> Vector:
-        """The values of f at the points of the sample without their noise, as the model and their own values tell."""
+        """The values of f at the points of the sample without their noise, as the model and their own values tell; no
+        further from these than noise may be, however wrong the model is."""
+        values, noise = self.sample.values, self.guess.noise * self.sample.noise
         model = self.constant + self.changes(self.sample.u)
         own = (self.guess.third * self.sample.distance**3) ** 2
-        noise = (self.guess.noise * self.sample.noise) ** 2 + (REGRESSION.jitter / 10 * self.sample.spread) ** 2
-        out: Vector = model + own / (own + noise) * (self.sample.values - model)
-        return out
+        other = noise**2 + (REGRESSION.jitter / 10 * self.sample.spread) ** 2
+        out: Vector = model + own / (own + other) * (values - model)
+        return np.clip(out, values - REGRESSION.deviations * noise, values + REGRESSION.deviations * noise)
 
     @property
     def noise(self) -> float:

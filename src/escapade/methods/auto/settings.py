@@ -273,6 +273,7 @@ class RegressionSettings:
     other: float = number(3.0, "factor", "the parameters tried beside the last ones", "half a decade")
     rougher: float = number(0.125, "log-likelihood", "that the squared logarithm of the factor by which f is rougher "
                             "than seen costs", "a prior two e-foldings wide")
+    deviations: float = number(4.0, "standard deviations", "by which a value may be wrong", "NOISE.deviations")
     likelier: float = number(0.2, "log-likelihood", "less is no reason to change them", NEW)
     jitter: float = number(1e-6, "spreads", "an error added to every value, for the sake of the factors", "sqrt(eps)")
     lift: float = number(1e-12, "of the diagonal", "added where rounding leaves no Cholesky factor", "1e4 eps")
@@ -328,6 +329,8 @@ class NoisySettings:
     variables: int = number(100, "variables", "up to which values are looked at for noise", "dense models")
     missing: int = number(30, "points in a row", "without a value, and a search ends", LIMIT)
     patience: int = number(100, "times n + 1 values", "over which a search must gain something", LIMIT)
+    rough_patience: int = number(20, "times n + 1 values", "the same where f is smooth below its roughness", NEW)
+    rough_gain: float = number(1.0, "amplitudes", "what it must gain there", NEW)
     worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
     least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
     reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
