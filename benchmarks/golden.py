@@ -165,7 +165,7 @@ def runs_of_methods() -> Iterator[Case]:
         p = problems.get("cubic")
         options: dict[str, Any] = {"vectorized": True, "noise": 0, "method": name, "maxfev": 200_000}
         if name == "neon2-gd":
-            options["grad"] = p.gradient
+            options["jac"] = p.gradient
         if name.startswith(("zo-sgd", "zo-scsg", "zo-spider")):
             q = problems.get("stochastic_cubic")
             options |= {"vectorized": False, "samples": q.n, "gtol": 0.05, "curvtol": 0.2}
@@ -197,10 +197,10 @@ def certificates() -> Iterator[Case]:
     for name in FINDERS:
         for size in (6, 30):
             p = problems.OffAxis(d=size, seed=SEED)
-            grads: dict[str, Any] = {"grad": p.gradient} if name == "neon2" else {}
+            grads: dict[str, Any] = {"jac": p.gradient} if name == "neon2" else {}
             yield f"certify {name} saddle {size}", lambda p=p, n=name, g=grads: cert(
                 p, p.start, 0, finder=n, noise=0, vectorized=True, **g)
-            grads = {"grad": quartic_gradient} if name == "neon2" else {}
+            grads = {"jac": quartic_gradient} if name == "neon2" else {}
             yield f"certify {name} quartic {size}", lambda d=size, n=name, g=grads: cert(
                 quartic, np.zeros(d), 0, finder=n, noise=0, **g)
     for name in ("minibatch", "online"):

@@ -37,6 +37,16 @@ def stated(p: float, driver: float, spent: float) -> float:
     return p if math.isclose(total, p) else total
 
 
+def of_search(p: float) -> float:
+    """Of a certificate by the user's gradients, what the search on their products may spend."""
+    return p / 2
+
+
+def of_check(p: float) -> float:
+    """The same of each of the two checks against values: of the gradient, and of the curvature."""
+    return p / 4
+
+
 def halves(p: float) -> float:
     """Each of two parts: gradient and curvature on samples; the search for -curvtol and that for positive curvature."""
     return p / 2

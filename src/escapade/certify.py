@@ -105,7 +105,7 @@ def certify(
     maxfev : int, optional
         A hard budget of queries.
     certificate_maxfev : int, optional
-        What deciding may cost, the ladder of lengths apart. None: 1.2 times rows and all second differences, and at
+        What deciding may cost, the ladder of lengths apart. None: 1.25 times rows and all second differences, and at
         most 400 (d + 1). An undecided certificate names what would let it go on. See docs/cost.md.
     vectorized : bool
         `fun` takes many points at once, as rows.
@@ -171,7 +171,7 @@ def certify(
     check_geometry(geometry, samples=samples)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
-    check_certificate_maxfev(certificate_maxfev)
+    check_certificate_maxfev(certificate_maxfev, samples)
     if rho is not None:
         require_positive("rho", rho)
     sparsity = check_sparsity(
@@ -180,6 +180,8 @@ def certify(
     rho_of = Loss(loss, f_scale) if residuals else None
     if residuals and (jac is not None or known is not None or samples is not None):
         raise InvalidSetting("residuals=True is for a function of x alone: leave jac, known and samples out")
+    if residuals and not (finder == "auto" and certificate_maxfev is None):
+        raise InvalidSetting("residuals=True has a search of its own: leave finder and certificate_maxfev out")
     f = Oracle.of(
         fun,
         args=args,

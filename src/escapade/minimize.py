@@ -224,7 +224,7 @@ def minimize(
     x = given if geometry.plain else geometry.start(given)
     asked = check_tolerances(gtol, curvtol, failure, noise)
     check_resolution(resolution)
-    check_certificate_maxfev(certificate_maxfev)
+    check_certificate_maxfev(certificate_maxfev, samples)
     relative = method == "auto" and samples is None and gtol is None and curvtol is None
     limits = Limits(maxiter, maxtime, None if callback is None else Callback(callback), stop)
     omits = method == "auto" or isinstance(method, Auto | SampledAuto)

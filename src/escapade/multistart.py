@@ -281,7 +281,7 @@ def multistart(
 
     Notes
     -----
-    Queries: those of the runs
+    Queries: those of the runs, and `nfev_joining`
 
     Raises
     ------

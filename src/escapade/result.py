@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNMOVED = "It is x0, unmoved."
+SLIGHT = "f was seen to curve down there, by less than curvtol: ask for a smaller one, or give x_scale, to go on."
 CERTIFIED = {"minimum": "A minimum was certified."}
 """What is said of a certificate that holds, where it says more than second-order."""
 
@@ -153,7 +154,9 @@ class Result(OptimizeResult):
                 if stop is Stop.UNDECIDED and f.refused:
                     stop = Stop.BUDGET
                 elif stop is Stop.UNDECIDED and certificate.noise_limited:
-                    stop, why = Stop.NOISE_LIMITED, why or certificate.remedy
+                    stop = Stop.NOISE_LIMITED
+            if stop is Stop.NOISE_LIMITED:
+                why = why or certificate.remedy
         elif trace.steps and trace[-1].estimated:  # the lowest of values with noise is luck
             fun = math.nan if trace[-1].fun is None else trace[-1].fun
         elif fun_best is not None:
@@ -162,6 +165,7 @@ class Result(OptimizeResult):
             said = stop.sentence if certificate is None else _agreeing(stop, certificate)
         if stop is Stop.BUDGET:
             why = why or str(f.refused or "")
+        slight = certificate is not None and certificate.holds and certificate.curvature.upper < 0
         unmoved = UNMOVED if certificate is not None and np.array_equal(to_numpy(x), to_numpy(trace.x0)) else ""
         result = cls()
         result.update(
@@ -169,7 +173,7 @@ class Result(OptimizeResult):
             fun=fun,
             success=certificate is not None and certificate.holds,
             status=stop.status,
-            message=" ".join(filter(None, (said, sentence(why), unmoved))),
+            message=" ".join(filter(None, (said, sentence(why), SLIGHT if slight else "", unmoved))),
             stop=stop,
             certificate=certificate,
             jac=None if certificate is None else certificate.jac,

@@ -38,8 +38,10 @@ def require_memory(history_memory: float) -> float:
     return float(history_memory)
 
 
-def check_certificate_maxfev(most: float | None) -> None:
-    """Refuse what is no number of queries."""
+def check_certificate_maxfev(most: float | None, samples: Any = None) -> None:
+    """Refuse what is no number of queries; samples have budgets of their own."""
+    if most is not None and samples is not None:
+        raise InvalidSetting("certificate_maxfev is for functions without samples: set maxfev")
     if most is not None and not (isinstance(most, int) and not isinstance(most, bool) and most > 0):
         raise InvalidSetting(f"certificate_maxfev={most!r} must be a positive int: leave it out for the usual cap")
 

@@ -239,3 +239,22 @@ NOT_PLAIN = ("zo-sgd", "zo-scsg", "zo-spider", "neon2")
 @pytest.mark.parametrize("fun", FLAT)
 def test_a_start_without_curvature_is_no_error(method, fun):
     assert not minimize(FLAT[fun], np.ones(2), method=method, maxfev=3000, rng=0).success
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"residuals": True, "finder": "dense"}, "leave finder and certificate_maxfev out"),
+        ({"residuals": True, "certificate_maxfev": 50}, "leave finder and certificate_maxfev out"),
+        ({"samples": 100, "certificate_maxfev": 50}, "set maxfev"),
+    ],
+)
+def test_what_a_certificate_would_not_use_is_refused(options, said):
+    with pytest.raises(InvalidSetting, match=said):
+        certify(sphere, X, **options)
+
+
+@pytest.mark.parametrize("method", ["auto", "neon2-gd"])
+def test_a_wrong_gradient_is_refused_by_every_method_that_uses_it(method):
+    with pytest.raises(InvalidSetting, match="jac is not the gradient"):
+        minimize(sphere, X, method=method, jac=lambda x: 3 * np.asarray(x), rng=0)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array, save_npz
 
 import escapade
 from escapade.cli.app import run
@@ -104,6 +105,18 @@ def command(folder):
 
 
 # minimize and certify
+
+
+def test_a_pattern_of_the_hessian_comes_from_a_file(command, folder):
+    save_npz(folder / "pattern.npz", csc_array(np.eye(2)))
+    np.savetxt(folder / "pattern.csv", np.ones((2, 2)), delimiter=",")
+    done = command("certify", "model.py:loss", "--x", "0,1.41421356237", "--hess-sparsity", "pattern.npz")
+    assert "sparse: second differences of" in done.stdout, done.stderr
+    left = command("minimize", "model.py:loss", "--x0", "0,0", "--hess-sparsity", "pattern.csv", "--seed", "0")
+    assert left.returncode == 0, left.stderr
+    refused = command("certify", "model.py:loss", "--x", "1,0", "--hess-sparsity", "no.npz")
+    assert refused.returncode == 2
+    assert "is no file" in refused.stderr
 
 
 def test_minimize_leaves_a_saddle_and_certify_says_what_both_points_are(command, folder):

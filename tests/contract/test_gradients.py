@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 
 import escapade
-from escapade.errors import InvalidSetting, JournalError
+from escapade.errors import InvalidSetting, JournalError, WrongGradient
 from escapade.problems import LennardJones, Octopus
 
 
@@ -42,7 +42,7 @@ def test_a_cluster_is_certified_by_few_gradients():
         assert c.njev <= 3 * p.d
         assert c.nfev <= 100
         assert -1e-3 * np.linalg.norm(p.hessian(x), 2) <= c.curvature.lower <= c.curvature.upper
-        assert c.trusted["jac"].source == "checked against values"
+        assert c.trusted["jac"].source.startswith("checked against values")
 
 
 @pytest.mark.parametrize("form", ["jac", "True", "hessp"])
@@ -112,6 +112,100 @@ def test_a_gradient_that_is_another_only_at_x_is_not_believed():
     assert not c.holds
     d = escapade.certify(fun, np.zeros(10), jac=jac, gtol=1e-8, curvtol=1e-3, rng=0)
     assert d.verdict == "minimum"
+
+
+def hilly(rng, d, lowest=0.4):
+    """A convex function with minimiser 1 and the curvatures `lowest` to 7 there, its gradient, and eigenvectors."""
+    Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    w = np.exp(np.append(np.log(lowest), rng.uniform(-0.9, 2, d - 1)))
+    H = Q * w @ Q.T
+
+    def fun(x):
+        return float((x - 1) @ H @ (x - 1) / 2 + 0.1 * np.sum((x - 1) ** 4))
+
+    return fun, lambda x: H @ (x - 1) + 0.4 * (x - 1) ** 3, H, Q
+
+
+def certified(fun, jac, d, seed, **given):
+    try:
+        return escapade.certify(fun, np.ones(d), jac=jac, gtol=1e-4, curvtol=1e-2, rng=seed, **given)
+    except WrongGradient:
+        return None
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 12, 30])
+def test_a_term_that_the_gradient_forgets_is_seen(d):
+    """A negative rank-one term, and a slope: one in eight was certified where one random direction was looked at."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, d])
+        fun, jac, _, Q = hilly(rng, d)
+        v, u = Q[:, 0], rng.standard_normal(d)
+        u *= 3e-4 / np.linalg.norm(u)
+        bent = certified(lambda x, fun=fun, v=v: fun(x) - 0.22 * (v @ (x - 1)) ** 2, jac, d, seed)
+        tilted = certified(lambda x, fun=fun, u=u: fun(x) + u @ (x - 1), jac, d, seed)
+        assert bent is None or not bent.holds
+        assert tilted is None or tilted.verdict == "undecided"
+
+
+@pytest.mark.parametrize("reach", [1e-3, 1e-1])
+def test_a_gradient_that_is_wrong_near_x_alone_is_seen(reach):
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 7])
+        fun, jac, _, _ = hilly(rng, 7)
+        u = rng.standard_normal(7)
+        u *= 3e-4 / np.linalg.norm(u)
+
+        def faded(x, jac=jac, u=u):
+            return jac(x) + u * (1 - np.exp(-np.sum((x - 1) ** 2) / (2 * reach**2)))
+
+        c = certified(lambda x, fun=fun, u=u: fun(x) + u @ (x - 1), faded, 7, seed)
+        assert c is None or not c.holds
+
+
+@pytest.mark.parametrize("d", [2, 5, 12, 30])
+def test_a_product_that_forgets_a_term_is_seen(d):
+    for seed in range(8):
+        fun, jac, H, Q = hilly(np.random.default_rng([seed, d]), d)
+        v = Q[:, 0]
+
+        def product(x, p, H=H):
+            return H @ p + 1.2 * (x - 1) ** 2 * p
+
+        def bent(x, fun=fun, v=v):
+            return fun(x) - 0.22 * (v @ (x - 1)) ** 2
+
+        def right(x, jac=jac, v=v):
+            return jac(x) - 0.44 * v * (v @ (x - 1))
+
+        for more in (0.0, 1e10):  # where values are too large to show it, gradients do
+            c = certified(lambda x, bent=bent, more=more: bent(x) + more, right, d, seed, hessp=product)
+            assert c is None or not c.holds
+
+
+@pytest.mark.parametrize("h", [1e-5, 1e-4, 1e-3])
+def test_forward_differences_as_gradients_refute_no_stationary_point(h):
+    """The error of such gradients is larger than gtol: 71 of 719 minima and saddles were called not stationary."""
+    for seed in range(8):
+        fun, _, _, _ = hilly(np.random.default_rng([seed, 9]), 9)
+
+        def forward(x, fun=fun):
+            return np.array([fun(x + h * e) - fun(x) for e in np.eye(len(x))]) / h
+
+        c = certified(fun, forward, 9, seed)
+        assert c is None or c.verdict != "not stationary"
+        assert c is None or c.gradient.lower <= 1e-12
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-5, 1e-4])
+def test_right_gradients_are_believed_where_values_are_noisy(noise):
+    """`trusted` tells whether values show the claim, or only do not contradict it."""
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 8])
+        fun, jac, _, _ = hilly(rng, 8)
+        c = certified(lambda x, fun=fun, rng=rng: fun(x) + noise * rng.standard_normal(), jac, 8, seed)
+        assert c.verdict == "minimum"
+        told = c.trusted["jac"].source
+        assert told == ("checked against values" if noise == 0 else "checked against values, which do not show as much")
 
 
 def test_roughness_that_gradients_do_not_see_is_seen_by_values():
@@ -184,7 +278,7 @@ BOX = Octopus(d=10)
 
 @pytest.mark.parametrize("given", [{}, {"gtol": 1e-5, "curvtol": 1e-3}])
 def test_a_run_takes_about_a_gradient_a_step(given):
-    for fun, jac, x0, escapes in ((rosen, slope, X0, 0), (BOX, BOX.gradient, np.zeros(10), 8)):
+    for fun, jac, x0, escapes in ((rosen, slope, X0, 0), (BOX, BOX.gradient, np.zeros(10), 7)):
         r = escapade.minimize(fun, x0, jac=jac, rng=0, **given)
         assert r.success
         assert r.njev == r.ngrad

@@ -175,3 +175,17 @@ def test_what_falls_across_a_kink_is_seen():
         before = local.f.ledger.queries
         assert scale.falls_across(local, lengths(x), found) is falls
         assert local.f.ledger.queries - before == 2 * 2 + 6
+
+
+@pytest.mark.parametrize("name", ["abs", "max", "penalty"])
+def test_a_kink_at_the_point_is_named_and_more_queries_are_not_advised(name):
+    kinked = {
+        "abs": lambda x: float(x[0] ** 2 + abs(x[0]) + x[1] ** 2),
+        "max": lambda x: float(max(x[0], -2 * x[0]) + x[1] ** 2),
+        "penalty": lambda x: float((x[0] - 0.5) ** 2 + 50 * max(x[0], 0.0) + x[1] ** 2),
+    }
+    cert = certify(lambda x: kinked[name](x - 1), np.ones(2), rng=0)
+    assert cert.verdict == "undecided"
+    assert "slope of f jumps" in cert.reason
+    assert cert.price is None
+    assert "smooth f there" in cert.remedy

@@ -224,3 +224,28 @@ def test_tolerances_are_shares_of_the_units_named_far_from_the_start_too():
     softest = np.min(2 * weights * cert.units.lengths**2)
     assert cert.curvature.lower <= softest <= cert.curvature.upper
     assert np.all(np.abs((res.x - 1000) / cert.units.lengths) <= cert.radius)
+
+
+def tilted(x):
+    """A strict saddle at (1, 1000): curvatures 5 and -1 in variables of such sizes."""
+    u, v = x[0] - 1, x[1] / 1000 - 1
+    return float(u**2 + v**2 + 3 * u * v + 0.1 * (u**4 + v**4))
+
+
+def test_variables_of_very_different_size_hide_no_saddle():
+    start = np.array([1.0, 1000.0])
+    cert = certify(tilted, start, rng=0)
+    assert cert.verdict == "saddle"
+    assert max(cert.units.lengths) > 100 * min(cert.units.lengths)
+    step = 0.1 * cert.direction / np.linalg.norm(cert.direction / cert.units.lengths)  # in x, as f takes it
+    assert min(tilted(start + step), tilted(start - step)) < tilted(start)
+    res = minimize(tilted, start, rng=0)
+    assert res.success
+    assert res.fun < -1
+
+
+def test_curvature_that_is_negative_within_the_tolerance_is_said():
+    flat = lambda x: float(x[0] ** 2 - 1e-4 * x[1] ** 2 + 1e-9 * x[1] ** 4)  # noqa: E731
+    res = minimize(flat, [0.0, 0.0], gtol=1e-6, curvtol=1e-2)
+    assert res.success
+    assert "curve down there, by less than curvtol" in res.message

@@ -9,7 +9,7 @@ from ..curvature.finding import CONSTANT, ROUGH
 from ..curvature.sparse import INEXACT, LACKS
 from .certificate import Certificate, Trusted
 from .rules import HESSIAN_JUMPS
-from .scale import KINKED, ROUGH_BELOW
+from .scale import JUMPING, KINKED, ROUGH_BELOW
 from .settings import RULES
 
 SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an abs or a penalty may be inside)"
@@ -17,6 +17,7 @@ SMOOTHER = "certificates need a continuous curvature: smooth f there (a max, an 
 FIXED = {
     HESSIAN_JUMPS: SMOOTHER,
     KINKED: SMOOTHER,
+    JUMPING: SMOOTHER,
     LACKS: "add the pairs of variables that f depends on together to hess_sparsity, or leave it out",
     INEXACT: "leave hess_sparsity out: other finders see more through noise",
     CONSTANT: "with resolution=0 f is believed at all lengths, and a point around which it does not change is "
@@ -40,8 +41,18 @@ CAUSES = {
 
 def advised(certificate: Certificate) -> Certificate:
     """The same certificate with its remedy."""
-    remedy = _remedy(certificate) if certificate.verdict == "undecided" else ""
+    remedy = _remedy(certificate) if certificate.verdict == "undecided" else _lower(certificate)
     return replace(certificate, remedy=remedy)
+
+
+def _lower(certificate: Certificate) -> str:
+    """Where noise hides what a further step would gain, though not the slope: what would lead lower."""
+    noise = certificate.trusted.get("noise", Trusted(0.0, "rounding"))
+    if certificate.verdict != "not stationary" or noise.source == "rounding":
+        return ""
+    seen = f"the gradient is seen to be at least {certificate.gradient.lower:.2g} here"
+    level = f"{noise.value:.2g}" + (" (estimated)" if noise.source == "estimated" else "")
+    return f"{seen}, and values are wrong by about {level}: averages of evaluations at each point would lead lower"
 
 
 def _remedy(certificate: Certificate) -> str:

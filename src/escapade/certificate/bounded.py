@@ -132,7 +132,8 @@ def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) 
             residual = replace(rules.kkt_residual(NONE, box.slopes), upper=math.inf)  # that of free ones is not known
             return _written(certifier, box, residual, Interval(0.0, math.inf), FALLS)
         seen = box.strongly
-        if len(seen) and (bad := _misfit(box, seen, box.slopes_of(box.strong).value * box.sets.side[seen], None, rng)):
+        slopes = box.slopes_of(box.strong).value * box.sets.side[seen]
+        if len(seen) and (bad := _misfit(certifier, box, seen, slopes, None, rng)):
             return _undecided(certifier, box, bad)
         if len(box.sets.free) + len(box.weakly) == 0:
             return _at_vertex(certifier, box)
@@ -167,11 +168,17 @@ def _roomy(f: Oracle, y: Vector, free: Index) -> bool:
 
 
 def _misfit(
-    box: Box, which: Index, g: Vector, H: Estimate[Matrix] | None, rng: np.random.Generator, slope_error: float = 0.0
+    certifier: Certifier,
+    box: Box,
+    which: Index,
+    g: Vector,
+    H: Estimate[Matrix] | None,
+    rng: np.random.Generator,
+    slope_error: float = 0.0,
 ) -> str:
     """Why nothing can be said, if f has structure at other lengths than those of the differences."""
     errors = (slope_error or norm2(box.slopes.error), 0.0 if H is None else float(H.error))
-    tolerances = (box.gtol, math.inf if H is None else box.gtol)
+    tolerances = (certifier.gtol, math.inf if H is None else certifier.curvtol)
     found: Misfit = misfit(box.around, which, g, None if H is None else H.value, errors, tolerances, rng)
     return STRUCTURE.format(amplitude=found.amplitude, length=found.length) if found.amplitude else ""
 
@@ -268,7 +275,7 @@ def _from_lines(certifier: Certifier, box: Box, seen: Lines, rng: np.random.Gene
         return _written(certifier, box, residual, reduced, LOST)
     if not (np.any(seen.slope.value) or np.any(H.value) or len(box.strongly)):
         return _undecided(certifier, box, CONSTANT)
-    if bad := _misfit(box, which, seen.slope.value, H, rng, error):
+    if bad := _misfit(certifier, box, which, seen.slope.value, H, rng, error):
         return _written(certifier, box, residual, reduced, bad)
     finding = _finding(certifier, box, seen, H)
     certificate = _written(certifier, box, residual, reduced, finding, third)

@@ -120,7 +120,7 @@ class Certificate:
     jac: Array = None
     """The gradient of f at x as it was measured, in the user's variables."""
     direction: Array = None
-    """At a saddle, a unit vector along which f decreases."""
+    """At a saddle, a unit vector along which f decreases, in the user's variables."""
     radius: float | None = None
     """At a minimum, a strict minimiser is at most this far away (in x / x_scale if that was given)."""
     x: Array = None
@@ -173,7 +173,7 @@ class Certificate:
     """Whether norms and curvatures are those in x / x_scale, or in the units that were learnt."""
     units: Units | None = None
     """Where no tolerances were given: the lengths s learnt for the variables, and the curvature F of f(s y) of which
-    the tolerances are shares. Intervals, radius and direction are then those of y = x / s."""
+    the tolerances are shares. Intervals and radius are then those of y = x / s."""
 
     structure: Structure | None = None
     """Where x is no vector: how x, jac and direction are put together."""

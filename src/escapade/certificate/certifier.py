@@ -24,7 +24,7 @@ from ..curvature import (
     Sparse,
     price,
 )
-from ..curvature.finding import nothing_known
+from ..curvature.finding import ROUGH, nothing_known
 from ..curvature.newton import newton_contracts, newton_step
 from ..curvature.settings import PRICE
 from ..derivatives.by_gradients import GradientModel, measure_by_gradients
@@ -50,6 +50,8 @@ from .sampled import SampledCertifier, Shown, Source
 from .settings import RULES
 
 UNKNOWN = Interval(0.0, math.inf)
+CHECKED = "checked against values"
+BELIEVED = "checked against values, which do not show as much"
 TOO_DEAR = "to go on would take the certificate to {price} queries, and more than is allowed"
 GRADIENT_ALONE = "the gradient alone decides, and the curvature was not looked at"
 
@@ -149,6 +151,8 @@ class Certifier:
             certificate = replace(certificate, lengths=scale.steps_of(local))
         elif certificate.holds:
             certificate = asked._at_scale(f, x, local, certificate, rng)
+        elif certificate.price is not None or certificate.reason == ROUGH:
+            certificate = asked._kinked(x, local, certificate, rng)
         return replace(certificate, jac=local.gradient.value / local.unit)
 
     def within(self, frame: Selection) -> Certifier:
@@ -171,6 +175,7 @@ class Certifier:
         local: LocalModel
         if self._by_gradients(f):
             known: Any = {"curvtol": self.curvtol, "gtol": self.gtol, "noise": self.noise, "x_scale": self.x_scale}
+            known["failure"] = self.failure
             local = measure_by_gradients(f, x, **known, rng=rng)
         else:
             local = self._measure(f, x, rng, self.noise, self.began or Books.of(f))
@@ -230,6 +235,21 @@ class Certifier:
         seen = None if ladder.kind is Kind.UNSEEN else scale.lengths_of(local, ladder)
         return replace(certificate, lengths=seen, roughness=ladder.amplitude if ladder.alarming else 0.0)
 
+    def _kinked(self, x: Array, local: LocalModel, certificate: Certificate, rng: np.random.Generator) -> Certificate:
+        """An undecided certificate, which names a kink where one is what differences do not agree about.
+
+        Queries: 36
+        """
+        if self.resolution is not None or certificate.verdict != "undecided":
+            return certificate
+        try:
+            if not scale.kinked(local, self._lengths(local), gtol=self.gtol, curvtol=self.curvtol, rng=rng):
+                return certificate
+        except BudgetExhausted:
+            return certificate
+        jumping = rules.undecided(scale.JUMPING, certificate.curvature)
+        return self.written(x, local.f0, certificate.gradient, jumping, certificate.trusted, 0.0)
+
     def _too_dear_above(self, local: LocalModel, below: Certificate, ladder: Ladder) -> Certificate | None:
         """An undecided certificate where another one, on steps that rise above the roughness of f, is not allowed."""
         allowance, needed = self.allowance(local), price.deciding(local.d, 1)
@@ -263,7 +283,7 @@ class Certifier:
         """The certificate that a local model leads to."""
         noise = {"noise": Trusted(local.noise.level, local.noise.source)}
         if isinstance(local, GradientModel):
-            noise["jac"] = Trusted(local.slopes.level, "checked against values")
+            noise["jac"] = Trusted(local.slopes.level, CHECKED)
         if local.report.constant and self.resolution == 0:
             return self.written(x, local.f0, Interval(0.0, 0.0), rules.flat(), noise, 0.0)
         if why := nothing_known(local):
@@ -277,6 +297,8 @@ class Certifier:
             most = rules.largest_gradient(lower, rho.value, float(np.min(local.steps)))
             if norm2(local.gradient.value) < most <= local.gradient_norm.upper:
                 local = local.sharpened(self.allowance(local).left)
+        if isinstance(local, GradientModel) and not (local.shown and finding.shown):
+            noise["jac"] = replace(noise["jac"], source=BELIEVED)
         certificate = self.written(x, local.f0, local.gradient_norm, finding, noise | {"rho": rho}, rho.value)
         certificate = self._with_shorter_steps(self._with_directions(certificate, finding, local), local)
         if known.newton is None and finding.hessian is not None:

@@ -225,7 +225,8 @@ class ResidualCertifier:
         down, upper = confirmed(local, lengths, v, asked.curvtol)
         if not down:
             return None
-        way = (-v if local.gradient.value @ v > 0 else v) * local.unit
+        way = -v if local.gradient.value @ v > 0 else v
+        way = way if self.relative else way * local.unit  # as everywhere: in y where units were learnt
         finding = Finding(
             Outcome.FOUND,
             like(way / norm2(way), local.x),

@@ -18,6 +18,7 @@ from ..derivatives.settings import LADDER, SLOPES
 from .settings import RULES
 
 KINKED = "f has a kink within the scale of its variables, and falls across it: it is no minimum there"
+JUMPING = "the slope of f jumps at x or near it"
 ROUGH_BELOW = "f is rough below"
 ROUGH = ROUGH_BELOW + (
     " a length of {length:.2g}, by {amplitude:.2g}: what was asked for holds there, and not above "
@@ -42,6 +43,15 @@ def look(
     return ladder if jumps.size == 0.0 else replace(
         ladder, kind=Kind.ROUGH, amplitude=jumps.size, length=jumps.spacing
     )
+
+
+def kinked(local: LocalModel, lengths: Vector, *, gtol: float, curvtol: float, rng: np.random.Generator) -> bool:
+    """Whether the ladder shows a kink.
+
+    Queries: 36
+    """
+    tolerances: Any = {"gtol": gtol, "curvtol": curvtol, "rng": rng}
+    return climb(local.f, local.x, local.unit, lengths, local.f0, local.noise, **tolerances).kind is Kind.KINK
 
 
 def roughness(ladder: Ladder) -> Noise:

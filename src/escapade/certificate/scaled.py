@@ -105,12 +105,12 @@ class ScaledProblem:
         )
 
     def certificate(self, found: Certificate, x: Array) -> Certificate:
-        """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures, direction and radius
-        stay those in y."""
+        """A certificate of y as one of x = outside(y), with f's own values. Norms, curvatures and radius stay those in
+        y; the direction of a saddle is one in x."""
         value, units, jac = self.value, self.units, found.jac
         if jac is not None and self.unit is not None:
             jac = value * jac / to_numpy(self.unit)
-        found = replace(found, hessian=self._hessian(found.hessian))
+        found = replace(found, hessian=self._hessian(found.hessian), direction=self._direction(found.direction))
         if found.active is not None and self.unit is not None:
             found = replace(found, active=found.active.times(value / to_numpy(self.unit)))
         if self.frame is not None:
@@ -140,7 +140,14 @@ class ScaledProblem:
             units=replace(units, lengths=own, curvature=value * found.curvtol / SHARES.curvtol),
         )
         scaled = _over_lengths(scaled, found.gtol / (SHARES.gtol / SHARES.curvtol * found.curvtol))
-        return scaled if shown is None else advised(scaled)
+        return advised(scaled)
+
+    def _direction(self, direction: Array) -> Array:
+        """A direction in y as a unit vector in x."""
+        if direction is None or self.unit is None:
+            return direction
+        way = to_numpy(direction).astype(np.float64) * to_numpy(self.unit)
+        return like(way / np.linalg.norm(way), direction)
 
     def _hessian(self, hessian: Any) -> Any:
         """That of f in x, where y is x in other units; in fewer variables there is none."""

@@ -3,6 +3,11 @@
 A product costs two gradients whatever the dimension is. From one random start the inequality of `process` certifies; at
 any time all products together are the Hessian in the space they span, and d of them are all of it: then its smallest
 eigenvalue, less the norm of the errors, decides without chance.
+
+What is certified of the user's derivatives is held against values. Let M = P'(B - shift)P be what Lanczos saw, with
+M >= s, and H the Hessian of values. R^-2 = s + Y (theta - s) Y', for Ritz pairs theta, Y whose residuals are small, is
+at most M and a tenth of s more. Had P'(H - shift)P an eigenvalue below (1 - t) s for some t < 1, then R'P'(H - B)P R
+would have one below -0.9 t, and the small ball of `random_forms` bounds that by second differences of values along PRg.
 """
 
 from __future__ import annotations
@@ -12,8 +17,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .. import budget
 from .._array import Matrix, Vector, like, norm2
 from .._text import counted
+from ..derivatives.against_values import missed_curvature
 from ..derivatives.by_gradients import GradientModel, GradientProducts
 from ..derivatives.measure import LocalModel
 from ..derivatives.preconditioner import IDENTITY, Preconditioner
@@ -24,17 +31,21 @@ from ..interval import Interval
 from .finding import ANYWHERE, Finder, Finding, Outcome
 from .overlap import Thresholds, random_starts
 from .process import LanczosProcess
+from .random_forms import tolerance
 from .settings import BY_GRADIENTS, FINDER, LANCZOS
 
 SCALE = "jac depends on the scale within the steps of its differences"
+
+DISAGREE = "jac and differences of values disagree at x about the curvature along random directions"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByGradients(Finder):
     """Lanczos on products that are symmetric differences of gradients, or the user's own.
 
-    Queries: 6 or a few more for each direction tried; two gradients a product, at most d products, four gradients for
-    the error that a certificate hangs on, up to three times, or 10 for that of the whole Hessian
+    Queries: 6 or a few more for each direction tried, and 10 for the curvature that is certified; two gradients a
+    product, at most d products, four gradients for the error that a certificate hangs on, up to three times, or 10 for
+    that of the whole Hessian
     """
 
     preconditioner: Preconditioner | None = None
@@ -64,6 +75,21 @@ class ByGradients(Finder):
         return None
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is known of M = P'(B - shift)P for the Hessian B of the user's gradients."""
+
+    low: float
+    """M is at least this."""
+    values: Vector
+    """Eigenvalues."""
+    vectors: Matrix
+    """Their eigenvectors, as columns."""
+    error: float
+    whole: bool = False
+    """Whether these are all of them."""
+
+
 @dataclass
 class _Search:
     """One search: the starts that were run, and what is known of the error of products."""
@@ -78,7 +104,7 @@ class _Search:
     """What is expected of the error of products, and then the largest that was measured."""
 
     def __post_init__(self) -> None:
-        share = LANCZOS.certificate_share * self.finder.failure
+        share = LANCZOS.certificate_share * budget.of_search(self.finder.failure)
         self.limits = Thresholds(self.local.d, share, LANCZOS.plans[0])
         self.expected = LANCZOS.expected * self.products.noise()
 
@@ -209,13 +235,12 @@ class _Search:
         error = max(error, skew)
         if other:
             return finder.undecided(SCALE)
-        shift = self.products.shift + finder.delta
-        lower = (float(values[0]) - error) / self.products.P.norm**2 - finder.delta + shift
-        if float(values[0]) < error:
+        low = float(values[0]) - error
+        if low < 0:
             reason = f"products of gradients are too inexact: errors of {error:.2g} at delta={finder.delta:.3g}"
-            return finder.undecided(reason, Interval(lower, ANYWHERE.upper))
+            return finder.undecided(reason, Interval(self._lower(low), ANYWHERE.upper))
         reason = f"the whole Hessian by {counted(d, 'product')} of gradients, error at most {error:.2g}"
-        return self._seen(lower, v, reason)
+        return self._seen(_Known(low, values, vectors, error, whole=True), v, reason)
 
     def _error_of_whole(self, B: Matrix, lowest: Vector) -> tuple[float, bool]:
         """The norm of the error of B: of noise, and of truncation as large as random vectors and the lowest eigenvector
@@ -254,8 +279,7 @@ class _Search:
         shift = first.certified_shift(LANCZOS.allowed * self.expected, threshold)
         curvature = ANYWHERE
         if math.isfinite(shift) and first.bound(shift, self._joint_error(first, shift)) < threshold:
-            least = shift / self.products.P.norm**2 - finder.delta + self.products.shift + finder.delta
-            curvature = Interval(least, ANYWHERE.upper)
+            curvature = Interval(self._lower(shift), ANYWHERE.upper)
         many = counted(len(self.taken), "product")
         why = "their errors are in the way" if self.left > 0 else "more would decide, or a larger curvtol"
         return finder.undecided(f"{many} of gradients do not decide: {why}", curvature)
@@ -263,28 +287,93 @@ class _Search:
     # Answers
 
     def _certified(self, shift: float) -> Finding:
-        finder, P = self.finder, self.products.P
-        lower = shift / P.norm**2 - finder.delta + self.products.shift + finder.delta
         v = min((process.lowest() for process in self.tried), key=lambda seen: seen[1])[0]
         starts = counted(len(self.tried), "start")
         reason = f"{counted(len(self.taken), 'product')} of gradients from {starts}, error at most {self.expected:.2g}"
-        return self._seen(lower, v, reason)
+        return self._seen(self._ritz_pairs(shift), v, reason)
 
-    def _seen(self, lower: float, v: Vector, reason: str) -> Finding:
-        """The certificate, unless values along the softest direction contradict it.
+    def _lower(self, low: float) -> float:
+        """The lower bound on the curvature of f where P'(B - shift)P is at least so much."""
+        return low / self.products.P.norm**2 + self.products.shift
 
-        Queries: 6 or a few more, and four gradients
+    def _seen(self, known: _Known, v: Vector, reason: str) -> Finding:
+        """The certificate, unless values along the softest direction contradict it, or along random ones.
+
+        Queries: 16 or a few more, and four gradients; six gradients more where products are not the whole Hessian
         """
         finder, shift = self.finder, self.products.shift + self.finder.delta
         seen = finder.confirm(self.local, v, shift, "the softest direction of the gradients")
         if seen.found:
             return seen
-        upper = seen.curvature.upper
-        if lower > upper:
-            return finder.undecided("the curvature of values along a direction contradicts the gradients")
+        low, shown = self._by_values(known)
+        lower, upper = self._lower(low), seen.curvature.upper
+        if low < 0 or lower > upper:
+            return finder.undecided(DISAGREE)
         third = max(product.third for product in self.taken)
         found = finder.certified(Interval(lower, upper), reason, v)
-        return replace(found, third=third, hessian_jump=self.products.jump(v))
+        return replace(found, third=third, hessian_jump=self.products.jump(v), shown=shown)
+
+    # Against values
+
+    def _ritz_pairs(self, low: float) -> _Known:
+        """What the first start knows of M, which was shown to be at least `low`: Ritz pairs of small residuals."""
+        process = self.tried[0]
+        theta, z = process.ritz()
+        s = max(low, BY_GRADIENTS.least * self.finder.delta)
+        residuals = np.hypot(process.beta[-1] * np.abs(z[-1]), self.expected)
+        order = np.argsort(residuals)
+        small = np.sqrt(np.cumsum(residuals[order] ** 2)) <= BY_GRADIENTS.residual * s
+        kept = np.array([j for j in order[small] if theta[j] > s], dtype=np.int64)
+        return _Known(low, theta[kept], process.basis.T @ z[:, kept], self.expected)
+
+    def _by_values(self, known: _Known) -> tuple[float, bool]:
+        """What values leave of a lower bound on M, and whether they show it; else they do not contradict it, and the
+        bound rests on the user's derivatives. Their own products are then held against their gradients.
+
+        Queries: 10; eight gradients where products are not the whole Hessian, and ten more for products of the user's
+        """
+        products, local, m = self.products, self.local, BY_GRADIENTS.forms
+        s = max(known.low, BY_GRADIENTS.least * self.finder.delta)
+        g = self.rng.standard_normal((local.d, m))
+        inside = known.vectors.T @ g
+        scaled = inside / np.sqrt(np.maximum(known.values, s))[:, None]
+        roots = known.vectors @ (scaled - inside / math.sqrt(s)) + g / math.sqrt(s)
+        ways = products.directions(roots)
+        tau = (1 - BY_GRADIENTS.residual) * tolerance(m, budget.of_check(self.finder.failure))
+        if known.whole:
+            images = known.vectors @ (known.values[:, None] * (known.vectors.T @ roots))
+            error = products.noise() if products.own else known.error  # of the user's own, nothing else is excused
+            claimed, doubt = np.sum(roots * images, axis=0), error * np.sum(roots**2, axis=0)
+        else:
+            claimed, doubt = self._forms(products, roots)
+        shifted = products.shift * np.sum(ways**2, axis=0)
+        slope, wanted = norm2(local.gradient.value), SLOPES.share * tau
+        missed = missed_curvature(
+            local.stencil, ways, claimed + shifted, doubt, slope=slope, noise=local.noise, wanted=wanted
+        )
+        if missed.shown <= BY_GRADIENTS.shown * tau and known.low >= missed.shown / tau * s:
+            return known.low - missed.shown / tau * s, True
+        excess = missed.excess
+        if products.own:
+            again, wrong = self._forms(replace(products, own=False), roots)
+            excess = max(excess, float(np.max(np.abs(again - claimed) - wrong - doubt)))
+        return known.low - excess / tau * s, False
+
+    def _forms(self, products: GradientProducts, roots: Matrix) -> tuple[Vector, Vector]:
+        """w'Mw for these columns w, and how wrong each may be: by noise, and by what a longer step shows along the
+        largest of them.
+
+        Queries: none; two gradients for each, or one product of the user's own, and two gradients more
+        """
+        sizes = np.sum(roots**2, axis=0)
+        units = roots / np.sqrt(sizes)
+        forms = sizes * np.array([q @ products(q).image for q in units.T])
+        largest = int(np.argmax(np.abs(forms)))
+        truncation = 0.0
+        if not products.own:
+            q = units[:, largest]
+            truncation = abs(float(q @ products.on(q, SLOPES.far).image) - float(forms[largest]) / sizes[largest])
+        return forms, sizes * (products.noise() + STEPS.truncation_safety * truncation)
 
     def _confirmed(self, v: Vector, reason: str) -> Finding:
         """FOUND if values along v show the curvature, or gradients on two other steps where values cannot tell.

@@ -25,7 +25,8 @@ class Cheapest(Finder):
     """All second differences where d is small or noise rules out products; elsewhere products, and the second
     differences of their complement where these do not decide.
 
-    With a preconditioner from a model of the Hessian, two or three products may decide: these first, whatever d is.
+    With a preconditioner from a model of the Hessian two or three products may decide: these first, but for the fewest
+    variables.
 
     Queries: at most those of `price.cap`, unless `certificate_maxfev` says otherwise
     """
@@ -71,7 +72,7 @@ class Cheapest(Finder):
         outcome = products.run(completable=affordable)
         if outcome.decided or not affordable:
             return self._with_dense_price(outcome.finding, allowance, local.d), outcome.taken
-        known, one_sided = self._complement(local, outcome), outcome.kind is None or outcome.kind.order == 1
+        known, one_sided = self._complement(local, outcome, allowance), outcome.kind is None or outcome.kind.order == 1
         doubt = outcome.contradicted
         last = dense.search(local, rng, shift, allowance, known, one_sided=one_sided, contradicted=doubt)
         if not (last.found or last.certified):
@@ -81,11 +82,13 @@ class Cheapest(Finder):
             last = replace(last, reason=f"{last.reason}; besides, {more.finding.reason}")
         return last, outcome.taken
 
-    def _complement(self, local: LocalModel, outcome: LanczosOutcome) -> Complement | None:
-        """What completes the products of a search; None where they are wrong, or not of values."""
+    def _complement(self, local: LocalModel, outcome: LanczosOutcome, allowance: Allowance) -> Complement | None:
+        """What completes the products of a search; None where they are not of values, or wrong, and all second
+        differences can still be afforded."""
         kind, known = outcome.kind, outcome.last
         doubtful = outcome.obstacle in (Obstacle.TRUNCATION, Obstacle.SCALE)
-        wrong = doubtful and outcome.error > PRICE.inexact * self.delta
+        anew = doubtful and outcome.error > PRICE.inexact * self.delta
+        wrong = anew and allowance.affords(price.second_differences(local.d))
         if kind is None or not known or wrong or kind.factor != 1.0 or kind.source is not VALUES:
             return None
         return Complement(local, kind, known)

@@ -83,6 +83,8 @@ class Finding:
     """The softest directions that were seen, the softest first."""
     hessian: Matrix | None = None
     """The Hessian in y = x / unit, where all second differences were taken."""
+    shown: bool = True
+    """Whether values show it; else it rests on the user's derivatives, which they do not contradict."""
     one_sided: bool = False
     """Whether these were taken on one side: more would show more."""
 

@@ -19,7 +19,7 @@ from ..derivatives.consistency import AlongCheck
 from ..derivatives.measure import Allowance, LocalModel
 from ..derivatives.preconditioner import IDENTITY, DiagonalPreconditioner, Preconditioner, inverse_root
 from ..derivatives.products import KIND, HessianProducts, Order, Product
-from ..derivatives.settings import CONSISTENCY, NOISE, STEPS
+from ..derivatives.settings import NOISE, STEPS
 from ..interval import Interval
 from . import price
 from .finding import ANYWHERE, Finder, Finding
@@ -209,7 +209,7 @@ class Limit:
     completable: bool = False
     """Whether second differences of their complement can be afforded instead."""
     most: float = math.inf
-    """After so many second differences come next, unless few are lacking."""
+    """After so many second differences come next."""
 
     @property
     def each(self) -> int:
@@ -231,14 +231,11 @@ class Limit:
 
     def passed(self, known: int, lacking: float) -> bool:
         """Whether second differences come next: where they cost less than the products lacking, or could not be
-        afforded after another; and after their share of products, unless few are lacking at a rate that is known."""
+        afforded after another; and after their share of products."""
         if not self.completable:
             return False
         ahead, instead = lacking * self.each, self.instead(known)
-        if ahead > instead or not self.allowance.allows(self.each + instead):
-            return True
-        near = 0 < ahead <= PRICE.near * instead and known < PRICE.furthest * self.d
-        return known >= self.most and not near
+        return ahead > instead or not self.allowance.allows(self.each + instead) or known >= self.most
 
 
 def _odd_error(products: HessianProducts) -> float:
@@ -394,7 +391,7 @@ class _Attempt:
         """Run until the first term is out of the way; a Ritz value that shows a direction ends the attempt."""
         finder, process, extra = self.finder, start.process, LANCZOS.extra
         while not process.complete and self._lacking(process, threshold, extra):
-            stop = self._too_dear(process, threshold) or self._too_inexact(process)
+            stop = self._too_dear(process, threshold)
             if stop is not None:
                 return stop
             extra -= bool(process.alpha) and process.bound(0.0, self.error) < threshold
@@ -425,28 +422,6 @@ class _Attempt:
         if len(process.alpha) >= usual and limit.passed(known, lacking):
             return self._failed(Obstacle.SLOW, "products converge slowly, and second differences cost less")
         return None
-
-    def _too_inexact(self, process: LanczosProcess) -> LanczosOutcome | None:
-        """What ends an attempt early whose products are too wrong to be of use, where second differences have shorter
-        steps: the error of one along random directions.
-
-        Queries: 16, or 32 if the order is 4, after a few products
-        """
-        products, delta = self.products, self.finder.delta
-        long = self.limit is not None and self.limit.completable and self.finder.preconditioner is None
-        if not long or products.order == 1 or len(self.taken) != PRICE.early or not process.taken:
-            return None
-        if self.local.noise.source not in ("rounding", "digits"):  # noise counts many times in so few
-            return None
-        q, image = process.basis[-1], process.taken[-1].image
-        ways = self.errors.rng.standard_normal((CONSISTENCY.signs, len(q)))
-        seen = product_errors.components(products, q, image, ways, products.local.stencil.far, 1.0)
-        error = norm2(seen) / math.sqrt(len(ways))
-        if error <= PRICE.seen * delta:
-            return None
-        self.error, self.measured = error, True
-        reason = f"products are too inexact: truncation leaves errors of {error:.2g} at delta={delta:.3g}"
-        return self._failed(Obstacle.TRUNCATION, reason)
 
     def _starts_too_dear(self, products: int) -> bool:
         """Whether further starts, of so many products, cost more than second differences."""

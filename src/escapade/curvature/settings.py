@@ -93,30 +93,20 @@ class PriceSettings:
 
     small: int = number(
         27, "variables", "up to here all second differences cost no more than twenty-seven products, on one side half",
-        "below, products that do not decide and the looks at them cost a quarter of all: price.py at d = 25 to 27",
+        "benchmarks/price.py tune, seeds 15900 to 15999: .669 of the price, .675 with 16, .672 with 31",
     )
     large: int = number(300, "variables", "beyond, no round of prefer='rounds' asks for all of them", "45,000 values")
     products: float = number(
         0.3, "d products", "after so many, the second differences of their complement are next",
-        "k products and their complement cost 1 + (k/d)^2 times all second differences: 1.09",
+        "k of them and their complement cost 1 + (k/d)^2 times all of these; .669 in price.py tune, .674 with .4",
     )
-    near: float = number(
-        0.5, "of their price", "products go on a little where those lacking cost less than this",
-        "a forecast of so few is right within a factor of two",
-    )
-    furthest: float = number(0.4, "d products", "but not beyond so many", "(k/d)^2 = 0.16, within the cap")
     cheap: float = number(
         0.25, "of second differences", "other products that cost less are tried even if these cannot be afforded after",
-        "a noisy quartic of 100 variables: 4,700 queries, and undecided after 14,000 without",
+        "price.py tune: 0 to .5 within .6%; a noisy quartic of 100 variables, 4,700 queries, is undecided without",
     )
     inexact: float = number(
         0.5, "of delta", "products are not completed if they were found more wrong than this",
-        "the errors of a few add up, and second differences have shorter steps",
-    )
-    early: int = number(3, "products", "after so many the error of one is looked at", "one or two are mostly enough")
-    seen: float = number(
-        0.1, "of delta", "an error that is larger along random directions leaves nothing to complete",
-        "the errors of k products add up to 2.5 sqrt(k) times it",
+        "the errors of a few add up; price.py tune: .25 to 1 within .1%",
     )
     fewest: int = number(4, "products", "so many may be tried whatever d is", "those that a good model needs, and two")
     independent: float = number(
@@ -129,7 +119,7 @@ class PriceSettings:
     )
     room_of_run: float = number(
         2.5, "of the price", "the same at the end of a run, or as much as the run has cost so far",
-        "symmetric differences and extrapolated ones: 1 + 1, and a fifth more",
+        "symmetric and extrapolated differences, and a fifth more; price.py tune: 5 decides no more, 1.25 one less",
     )
     most: float = number(400.0, "d + 1", "and no more than so many products on one side", "two hundred on both")
     ladder: int = number(60, "queries", "the ladder of lengths, and a look for jumps, whatever d is", "36 + 24")
@@ -211,6 +201,14 @@ class ByGradientsSettings:
 
     most: int = number(180, "products", "that a search may take in many variables, and d at least in fewer",
                        "360 gradients, and 40 for everything else")
+    forms: int = number(4, "directions", "along which values show the curvature that is certified",
+                        "10 values: a tolerance of 0.0125 at 2.5e-4")
+    least: float = number(0.05, "of delta", "a Hessian that is nearer to -delta is not held closer to values",
+                          "an error of a hundredth of delta is looked for, which noise mostly hides")
+    residual: float = number(0.1, "of what is certified", "the residuals of the Ritz pairs that directions rest on",
+                             "the tolerance is as much smaller")
+    shown: float = number(0.5, "of what is certified", "values may leave so much of it open and still show it",
+                          "a curvature that is clearly positive stays so")
     whole: int = number(400, "variables", "up to here all products, which are the Hessian, are a fall-back",
                         "800 gradients, and a matrix of a megabyte")
 
@@ -254,7 +252,7 @@ class GroupSearchSettings:
 
     lower: float = number(0.9, "of the failure probability", "for the end of an interval that a certificate needs; the "
                           "rest for the other end", "a tenth costs the first 2% of its width")
-    random: int = number(100, "directions", "random starts of the search for the worst direction", "DESIGN, section 6")
+    random: int = number(100, "directions", "random starts of the search for the worst direction", LIMIT)
     sweeps: int = number(30, "times", "weights and directions alternate at most so often", LIMIT)
     first: int = number(3, "times", "after which only the worst starts go on", "most starts meet by then")
     kept: int = number(16, "directions", "that go on", HELD)

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import budget
 from .._array import Array, Vector, epsilon, norm2, to_numpy
 from ..errors import NonFiniteValue
 from ..interval import Estimate
 from ..oracle import Oracle
 from ..oracle.missing import SHORTER
-from ..tolerances import as_scale
+from ..tolerances import Tolerances, as_scale
 from . import steps as steps_
+from .against_values import Missed, decided, missed_slope
 from .estimates import GradientRule
 from .measure import Books, ConsistencyReport, LocalModel
 from .noise import Noise, NoiseEvidence, check_noise, given, spacing
@@ -28,8 +30,6 @@ from .preconditioner import IDENTITY, Preconditioner
 from .products import Product
 from .settings import CONSISTENCY, NOISE, SLOPES, STEPS
 from .stencil import CoordinateStencil
-
-DISAGREE = "jac and differences of values disagree at x: about the slope or the curvature along a random direction"
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Slopes:
         slope = (far.third * r - odd) / (r - s)
         return max(odd - slope * s - 8 * self.norm / s, 0.0) / 2
 
+    def estimate(self, missed: Missed, gtol: float) -> Estimate[Vector]:
+        """The gradient with the error that values leave it, where that decides whether its norm is at most gtol; else
+        with no more than what they contradict, and its noise."""
+        error = max(missed.shown, self.norm)
+        return Estimate(self.g, error if decided(norm2(self.g), error, gtol) else self.norm + missed.excess)
+
     @property
     def norm(self) -> float:
         """A bound on the norm of the error of a gradient."""
@@ -95,6 +101,18 @@ class GradientModel(LocalModel):
     """How far products step along a unit vector."""
     seen: tuple[Product, ...]
     """The products behind that step."""
+    missed: Missed
+    """What values say of the error of the gradient."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether values show the gradient as well as its error says."""
+        return float(self.gradient.error) >= self.missed.shown
+
+    def asked(self, tolerances: Tolerances) -> LocalModel:
+        """The same, judged by these tolerances: they say how much of the gradient values must show."""
+        model = super().asked(tolerances)
+        return replace(model, gradient=self.slopes.estimate(self.missed, tolerances.gtol))
 
     @cached_property
     def diagonal(self) -> Estimate[Vector]:
@@ -116,8 +134,8 @@ class GradientModel(LocalModel):
         return self.slopes.product(v, SLOPES.far * self.step).third
 
     def sharpened(self, most: float = math.inf) -> LocalModel:
-        """The same: a gradient is measured as exactly as it can be."""
-        return self
+        """The same with the gradient as exact as its own noise, and what values contradict, leave it."""
+        return replace(self, gradient=Estimate(self.slopes.g, self.slopes.norm + self.missed.excess))
 
     def gradient_at(self, displacement: Vector) -> Vector:
         """The gradient somewhere else.
@@ -220,12 +238,14 @@ def measure_by_gradients(
     gtol: float = math.inf,
     noise: Noise | float | str | None = None,
     x_scale: Any = None,
+    failure: float,
     rng: np.random.Generator,
 ) -> GradientModel:
-    """Look around x by gradients: their noise, a step for their products, and whether values tell the same.
+    """Look around x by gradients: their noise, a step for their products, and what values say of them at x, with a
+    share of the probability `failure` of a false certificate.
 
-    Queries: 14, or 5 if the noise of values is given; 9 or 18 more for closer tables where it is not that of rounding;
-    and 10 to 27 gradients
+    Queries: 18, or 9 if the noise of values is given; 9 or 18 more for closer tables where it is not that of rounding,
+    14 more where values contradict the gradient; and 10 to 27 gradients
     """
     check_noise(noise)
     unit, began, look = as_scale(x_scale, x), Books.of(f), f.tagged("check")
@@ -238,14 +258,31 @@ def measure_by_gradients(
     slopes, typical = _with_noise(first, rng)
     sign = np.where(rng.random(stencil.d) < 0.5, -1.0, 1.0) / math.sqrt(stencil.d)
     step, seen, jump = _fitting_step(slopes, sign, typical + curvtol)
-    off, disagree = _against_values(slopes, seen[-1], error, curvtol)
+    missed = _missed(slopes, seen[-1].third, error, gtol, budget.of_check(failure), rng)
     constant = not np.any(slopes.g) and not any(np.any(one.hessian_image) for one in seen)
     jump *= math.sqrt(stencil.d)  # a random vector shows so much of the norm of a jump
-    report = ConsistencyReport(constant=constant, hessian_jump=jump, reason=DISAGREE if disagree else "")
-    gradient = Estimate(slopes.g, slopes.norm + off)
-    rule = GradientRule(curvtol, gtol)
-    around = {"slopes": slopes, "step": step, "seen": tuple(seen)}
+    report = ConsistencyReport(constant=constant, hessian_jump=jump)
+    gradient, rule = slopes.estimate(missed, gtol), GradientRule(curvtol, gtol)
+    around = {"slopes": slopes, "step": step, "seen": tuple(seen), "missed": missed}
     return GradientModel(stencil, error, rule, gradient, report, began, **around)  # type: ignore[arg-type]
+
+
+def _missed(
+    slopes: Slopes, third: float, noise: Noise, gtol: float, failure: float, rng: np.random.Generator
+) -> Missed:
+    """What values say of the error of the gradient, along a few random directions; along more where they contradict
+    it, and leave open whether its norm is at most gtol.
+
+    Queries: 8, or 28 where they do
+    """
+    known: Any = {"own": slopes.level, "third": third, "noise": noise, "rng": rng}
+    missed, size = Missed(), norm2(slopes.g)
+    for count in SLOPES.directions:
+        share = failure / len(SLOPES.directions)
+        missed = missed_slope(slopes.stencil, slopes.g, count=count, failure=share, **known)
+        if missed.excess == 0.0 or decided(size, slopes.estimate(missed, gtol).error, gtol):
+            break
+    return missed
 
 
 def _with_noise(slopes: Slopes, rng: np.random.Generator) -> tuple[Slopes, float]:
@@ -307,26 +344,6 @@ def _fitting_step(slopes: Slopes, sign: Vector, size: float) -> tuple[float, lis
             break
         h = float(np.clip(h * np.clip(factor, 1 / STEPS.lost, STEPS.lost), least, STEPS.longest / far))
     return h, seen, jump
-
-
-def _against_values(slopes: Slopes, product: Product, noise: Noise, curvtol: float) -> tuple[float, bool]:
-    """By how much the gradient is wrong beyond its noise, as far as odd parts of f along a random sign vector show; and
-    whether second differences along it contradict the product.
-
-    Queries: 4
-    """
-    stencil, w, error = slopes.stencil, product.vector, 4 * noise.norm(1)
-    t = float(np.min(stencil.steps)) * np.array([1.0, 0.25]) * min(math.sqrt(stencil.d), SLOPES.reach)
-    values, scale = stencil.retaken(np.outer((*t, *-t), w), np.zeros(4, dtype=np.int64), 1, "check")
-    t, (up, down) = t * scale[0], values.reshape(2, 2)
-    odd, even = (up - down) / (2 * t), (up + down - 2 * stencil.f0) / t**2
-    moved = abs(odd[1] - odd[0]) / (16 - 1)
-    better, claimed = odd[1] + (odd[1] - odd[0]) / (16 - 1), float(slopes.g @ w)
-    off = abs(better - claimed) - STEPS.truncation_safety * moved - error / t[1] - slopes.norm
-    curved = float(w @ product.hessian_image)
-    allowed = CONSISTENCY.subscale * (abs(curved) + curvtol) + slopes.noise(float(t[1])) + 2 * error / t**2
-    allowed = allowed + abs(even[0] - even[1])
-    return CONSISTENCY.safety * max(off, 0.0), bool(np.all(np.abs(even - curved) > allowed))
 
 
 def hutchinson(

@@ -3,8 +3,8 @@
 A solver inside f that takes the same steps all around x gives a function that is smooth there at every short length,
 and whose derivatives are not those of what it approximates. Farther out it takes another number of steps, and f jumps.
 A table of values across the longest length shows that: the k-th differences of a smooth function fall with k, while
-those of a jump J are binomial coefficients times J, so that max |D^k| / C(k - 1, k // 2) is J for every k. What seems
-to jump is looked at again, twice, closer: a jump is as large there, a kink is less.
+those of a jump J are binomial coefficients times J, so that max |D^k| / C(k - 1, k // 2) is J for every k, and of
+alternating signs. What seems to jump is looked at again, twice, closer: a jump is as large there, a kink is less.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def across(
     floor = _floor(x, way * unit, table, h) + noise.level
     jump = _jump(table)
     matters = jump / (h * size) > gtol or 4 * jump / (h * size) ** 2 > curvtol
-    if not (jump > LADDER.clear * floor and matters):  # NaN too
+    if not (jump > LADDER.clear * floor and matters) or _swells(table):  # NaN too
         return Jumps()
     middle = float(t[int(np.argmax(np.abs(np.diff(table, JUMPS.orders[0]))))]) + h * JUMPS.orders[0] / 2
     for _ in range(JUMPS.closer):
@@ -75,6 +75,15 @@ def _jump(values: Vector, orders: tuple[int, ...] = JUMPS.orders) -> float:
     """The jump that differences of all these orders agree on: the least of what each of them shows."""
     shown = [np.max(np.abs(np.diff(values, k))) / math.comb(k - 1, k // 2) for k in orders]
     return float(np.min(shown))
+
+
+def _swells(table: Vector) -> bool:
+    """Whether differences of the highest order grow smoothly to their largest, as those of an analytic function do
+    towards a steep end: those of a jump are binomial coefficients of alternating signs, or one alone at an end."""
+    shown = np.diff(table, JUMPS.orders[-1])
+    i = int(np.argmax(np.abs(shown)))
+    beside = max((shown[j] for j in (i - 1, i + 1) if 0 <= j < len(shown)), key=abs)
+    return bool(beside * shown[i] > 0 and abs(beside) >= JUMPS.beside * abs(shown[i]))
 
 
 def _floor(x: Array, way: Vector, table: Vector, h: float) -> float:

@@ -20,6 +20,7 @@ from .._array import Array, Matrix, Vector, epsilon, like, norm2
 from ..interval import Estimate, Interval
 from ..loss import Loss
 from ..oracle import Oracle, Stencil, point, points, retaken
+from .against_values import chi_squared_bound
 from .ladder import Ladder, judged
 from .measure import Books
 from .noise import Noise, given
@@ -209,7 +210,7 @@ def measure_residuals(
     """Look around x, in y = x / unit, where variables matter over these lengths (in y): r unless it is `known`, a line,
     a central Jacobian.
 
-    Queries: 2*m + 13 or 2*m + 12 for m groups of variables; 2 more for each length that is added to the line, and for
+    Queries: 2*m + 19 or 2*m + 18 for m groups of variables; 2 more for each length that is added to the line, and for
     each group whose differences lacked a value, each time they are taken again
     """
     began, look = Books.of(f), f.residuals().tagged("check")
@@ -234,7 +235,7 @@ def measure_residuals(
     local = LocalResiduals(
         f, x, unit, loss, r, J, column, steps, second, level, line, Estimate(J.T @ (w * r), math.inf), True, began
     )
-    return _checked(local, lengths)
+    return _with_missed(_checked(local, lengths), lengths, rng)
 
 
 def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, r: Vector, rng: np.random.Generator) -> Line:
@@ -353,6 +354,31 @@ def _checked(local: LocalResiduals, lengths: Vector) -> LocalResiduals:
     error = norm2(by_noise) + CONSISTENCY.safety * excess * math.sqrt(local.d) / norm2(line.u)
     gradient = Estimate(local.gradient.value, error)
     return replace(local, gradient=gradient, consistent=bool(norm2(unexplained) <= allowed))
+
+
+def _with_missed(local: LocalResiduals, lengths: Vector, rng: np.random.Generator) -> LocalResiduals:
+    """The same with a bound on what J misses of the gradient, as far as differences of residuals along random vectors,
+    shorter than the steps of J, show more than noise: see `against_values`.
+
+    Queries: 6, and 2 more for each of them that lacked a value, each time it is taken again
+    """
+    w, noise = local.loss.weights(local.r)[0], local.residual_noise
+    z = rng.standard_normal((RESIDUALS.directions, local.d))
+    t = RESIDUALS.shorter * float(np.max(local.steps / lengths)) / np.max(np.abs(z) / lengths, axis=1)
+    ends, x, f = np.concatenate([t[:, None] * z, -t[:, None] * z]), local.x, local.f.residuals().tagged("check")
+    owner = np.tile(np.arange(len(z)), 2)
+
+    def build(scale: Vector) -> Stencil:
+        return points(x + like(scale[owner][:, None] * ends * local.unit, x))
+
+    values, scale = retaken(f, build, owner, len(z))
+    (plus, minus), t = values.reshape(2, len(z), -1), t * scale
+    wr = w * local.r
+    spread = float(np.sum(np.abs(wr))) if noise.bounded else NOISE.deviations * norm2(wr)
+    off = np.abs(((plus - minus) / (2 * t[:, None]) - z @ local.J.T) @ wr)
+    explained = noise.level * spread / (math.sqrt(2) * t) + np.abs(z) @ _gradient_noise(local, w)
+    missed = chi_squared_bound(np.maximum(off - explained, 0.0), RESIDUALS.unseen)
+    return replace(local, gradient=replace(local.gradient, error=float(local.gradient.error) + missed))
 
 
 def _gradient_noise(local: LocalResiduals, w: Vector) -> Vector:

@@ -363,6 +363,8 @@ class JumpSettings:
         (6, 8, 10), "orders of difference", "that must agree on a jump",
         "those of a function analytic within 0.05 of its unit fall by half from the 6th to the 10th",
     )
+    beside: float = number(0.25, "of the largest", "a difference next to it, of its sign and this size, is of no jump",
+                           "towards a steep end those of an analytic function fall by less than half")
     again: int = number(14, "values", "around a jump, closer", "two distances to both sides, and room for differences")
     closer: int = number(2, "times", "a jump is looked at so much closer", "a feature of 0.003 units falls by half")
     kept: float = number(0.4, "of the jump", "what is left of it, closer", "between 1 at a jump and 1/4 at a kink")
@@ -424,6 +426,11 @@ class ResidualSettings:
     unlucky: float = number(
         0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
     )
+    directions: int = number(3, "directions", "along which residuals show what a Jacobian misses of the gradient",
+                             "6 queries: their bound is 14 times what they show")
+    unseen: float = number(1e-4, "probability", "with which they show less of it than a tolerance", "a tenth of 1e-3")
+    shorter: float = number(0.4, "of the steps", "they go so far at most along any variable: no simple fraction of it",
+                            "what a step hides by a third derivative shows to 84%")
     slack: float = number(
         1e-9, "of the change", "differences along the line and J u may differ by this: steps are rounded", "2^-30",
     )
@@ -469,7 +476,13 @@ class SlopeSettings:
     fits: int = number(2, "times", "a step is fitted to truncation and noise at most so often", LIMIT)
     fitting: float = number(4.0, "factor", "a step fits that differs by less from the balanced one",
                             "errors are then at most 16 times the least")
-    reach: float = number(8.0, "steps", "values along a sign vector, against gradients, are so far away at most", HELD)
+    reach: float = number(8.0, "steps", "values along a vector, against gradients, are so far away at most", HELD)
+    share: float = number(0.0625, "of the tolerance", "noise of a second difference along a vector is at most this",
+                          "half of the tolerance shows a claim; noise enters three and a half times")
+    directions: tuple[int, int] = number(
+        (3, 9), "directions", "along which values show the gradient; the second where they contradict it",
+        "3 bound its error by 13 times what they show at 1.25e-4, 9 by 1.3 times, for 20 values",
+    )
     vectors: int = number(2, "vectors", "random ones that show the truncation of a whole Hessian", "4 gradients")
     hutchinson: int = number(3, "vectors", "random sign vectors that show the diagonal of a Hessian", STUDY)
 

@@ -88,7 +88,7 @@ def _learn(
     known = size[size > (UNITS.zero if answer else 0.0)]
     if len(known) == 0:
         return around.units(np.full(len(size), around.longer(np.ones(len(size)), at_zero=True, answer=answer)))
-    typical = float(np.median(known))
+    typical = _median(known)
     own = power_of_two(np.where(size > UNITS.alike * typical, size, typical))
     return around.units(own if answer else around.longer(own) * own)
 
@@ -107,7 +107,7 @@ def _learn_inside(
     host = to_numpy(x).astype(np.float64)
     size = np.abs(host) if joint is None else joint.sizes
     known = size[size > UNITS.zero]
-    typical = float(np.median(known)) if len(known) else 1.0
+    typical = _median(known) if len(known) else 1.0
     scale = np.where(size > UNITS.alike * typical, size, typical) if x_scale is None else as_scale(x_scale, x)
     inner = like(f.domain.inset(host, 2 * UNITS.step * scale), x)
     width = f.domain.width(len(host))
@@ -154,7 +154,7 @@ def reach(y: Vector, domain: Domain = UNBOUNDED) -> float:
     half of them at least, and no more than the widths of a box.
     """
     size = np.abs(y) if domain.unbounded else np.minimum(np.abs(y), domain.width(len(y)))
-    far = float(np.quantile(size, 0.5, method="lower"))
+    far = _median(size)
     return 1.0 if far <= UNITS.alike else float(power_of_two(np.asarray(far)))
 
 
@@ -383,10 +383,15 @@ class _Parabola:
         return abs(self.slope / self.curvature) if self.visible and self.slope != 0 else math.inf
 
 
+def _median(sizes: Vector) -> float:
+    """The median; of an even number the lower of the middle two: the mean of 1 and 1,000 is like neither."""
+    return float(np.quantile(sizes, 0.5, method="lower"))
+
+
 def _excess(sizes: Vector) -> Vector:
     """By how much lengths are to be cut so that no variable curves out of all proportion."""
     some = sizes[sizes > 0]
     if len(some) == 0:
         return np.ones(len(sizes))
-    most = UNITS.disproportion * float(power_of_two(np.asarray(float(np.median(some)))))
+    most = UNITS.disproportion * float(power_of_two(np.asarray(_median(some))))
     return np.asarray(power_of_two(np.sqrt(np.maximum(sizes / most, 1.0))))

@@ -6,6 +6,7 @@ them, and its certificate is one in that plane through its end. The curvature of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -76,20 +77,26 @@ class Escapade(SciPyOptimizer):
 
     def call_fmin(self, fmax: float, steps: int) -> None:
         """Runs of `minimize`, each in its own plane, until one ends where there is no saddle across the motions."""
-        x, nfev = np.array(self.x0(), dtype=np.float64), 0
+        x, nfev, nit = np.array(self.x0(), dtype=np.float64), 0, 0
         asked: dict[str, Any] = {"gtol": fmax, "curvtol": self.curvtol, "x_scale": 1.0, **self.options}
+        budget = asked.pop("maxfev", None)
         for _ in range(ROUNDS):
             plane = Plane.across(self.motions, x)
-            limits: dict[str, Any] = {"maxiter": steps, "callback": plane.energy(self.callback)}
-            result = plane.result(minimize(plane.energy(self.f), plane.origin, **self._jac(plane), **limits, **asked))
-            x, nfev, certificate = result.x, nfev + result.nfev, result.certificate
+            limits: dict[str, Any] = {"maxiter": steps - nit, "callback": plane.energy(self.callback)}
+            left = {} if budget is None else {"maxfev": budget - nfev}
+            result = plane.result(
+                minimize(plane.energy(self.f), plane.origin, **self._jac(plane), **limits, **left, **asked)
+            )
+            x, nfev, nit, certificate = result.x, nfev + result.nfev, nit + result.nit, result.certificate
+            left = {} if budget is None else {"maxfev": budget - nfev}
             turned = plane.turned(self.motions, x) > TURNED
             if certificate is not None and (turned or certificate.verdict == "second-order"):
                 plane = Plane.across(self.motions, x)
                 own = {name: value for name, value in asked.items() if name in signature(certify).parameters}
-                seen = certify(plane.energy(self.f), plane.origin, **self._jac(plane), **own)
+                seen = certify(plane.energy(self.f), plane.origin, **self._jac(plane), **left, **own)
                 result, nfev = result.judged(plane.certificate(seen)), nfev + seen.nfev
-            if result.certificate is None or result.certificate.verdict not in ("saddle", "not stationary"):
+            verdict = None if result.certificate is None else result.certificate.verdict
+            if verdict not in ("saddle", "not stationary") or nit >= steps or nfev >= (budget or math.inf):
                 break
         result.update(nfev=nfev)
         self.result = result

@@ -12,6 +12,7 @@ import pytest
 
 from escapade import Oracle, derivatives
 from escapade.derivatives import (
+    against_values,
     by_gradients,
     consistency,
     estimates,
@@ -34,6 +35,7 @@ from escapade.derivatives import (
     values,
 )
 from escapade.derivatives import measure as measure_
+from escapade.derivatives.against_values import missed_curvature, missed_slope
 from escapade.derivatives.by_gradients import GradientProducts, measure_by_gradients
 from escapade.derivatives.estimates import GradientRule
 from escapade.derivatives.measure import LocalModel, measure
@@ -614,6 +616,8 @@ def test_residuals(d, sparse):
 
     assert cost(f, look) == promised(residual_model.measure_residuals, 0, m=m)
     local = look()
+    spent = cost(f, lambda: residual_model._with_missed(local, one, np.random.default_rng(0)))
+    assert spent == promised(residual_model._with_missed, 0)
     known["known"] = local.r
     assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
     spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
@@ -723,13 +727,24 @@ def test_what_gradients_cost(d):
         return cost(f, call), f.ledger.gradients - before
 
     f, x, rng = with_gradients(d), np.full(d, 0.25), np.random.default_rng(d)
-    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, rng=rng))
+    spent, asked = gradients(lambda: measure_by_gradients(f, x, curvtol=0.1, failure=1e-3, rng=rng))
     assert spent == promised(measure_by_gradients, 0)
     assert 10 <= asked <= 27
-    local = measure_by_gradients(f, x, curvtol=0.1, rng=rng)
+    local = measure_by_gradients(f, x, curvtol=0.1, failure=1e-3, rng=rng)
     products, slopes, v = GradientProducts(local), local.slopes, unit(d)
-    assert gradients(lambda: by_gradients._against_values(slopes, local.seen[0], local.noise, 0.1)) == (4, 0)
-    assert promised(by_gradients._against_values, 0) == 4
+    told = {"own": slopes.level, "third": 1.0, "noise": local.noise, "rng": rng}
+    assert gradients(lambda: missed_slope(local.stencil, slopes.g, count=5, failure=1e-3, **told)) == (12, 0)
+    ways, nothing = rng.standard_normal((d, 5)), np.zeros(5)
+    asked_of = {"slope": 1.0, "noise": local.noise, "wanted": 0.1}
+    assert gradients(lambda: missed_curvature(local.stencil, ways, nothing, nothing, **asked_of)) == (12, 0)
+    assert promised(missed_slope, 0, m=5) == promised(missed_curvature, 0, m=5) == 12
+    start = (local.stencil, np.stack([v, v]), np.full(2, 1e-3), "check")
+    assert gradients(lambda: against_values._ends(*start)) == (promised(against_values._ends, 0, m=2), 0)
+    assert gradients(lambda: by_gradients._missed(slopes, 1.0, local.noise, 1e-3, 1e-3, rng)) == (8, 0)
+    wrong = replace(slopes, g=slopes.g + 0.01)
+    gtol = float(np.linalg.norm(wrong.g))
+    assert gradients(lambda: by_gradients._missed(wrong, 1.0, local.noise, gtol, 1e-3, rng)) == (28, 0)
+    assert line(by_gradients._missed).startswith("8, or 28")
     assert gradients(lambda: slopes.at(np.zeros((3, d)))) == (0, 3)
     assert gradients(lambda: slopes.product(v, 1e-4)) == (0, 2)
     assert gradients(lambda: products(v)) == gradients(lambda: products.on(v, 2.0)) == (0, 2)
@@ -744,13 +759,12 @@ def test_what_gradients_cost(d):
     assert gradients(lambda: by_gradients.hutchinson(f, x, np.ones(d), 0.1, 3, rng)) == (0, 4)
     around = units._Surroundings(f, x, 0.0, 1e-16, rng)
     assert gradients(lambda: around._by_gradients(np.ones(d), np.arange(d))) == (0, 4)
-    for function in GRADIENTS - {by_gradients._against_values, measure_by_gradients}:
+    for function in GRADIENTS - {measure_by_gradients}:
         assert line(function).startswith("none; ")
 
 
 GRADIENTS = {
     measure_by_gradients,
-    by_gradients._against_values,
     by_gradients._fitting_step,
     by_gradients._with_noise,
     by_gradients.hutchinson,
@@ -909,7 +923,12 @@ TESTED = {
     residual_model.measure_residuals,
     residual_model._line,
     residual_model._lengths_of_line,
+    missed_slope,
+    missed_curvature,
+    against_values._ends,
+    by_gradients._missed,
     residual_model._sides,
+    residual_model._with_missed,
 }
 
 

@@ -56,6 +56,7 @@ class CertificateSearch:
         given: Any = {"curvtol": differences.curvtol, "gtol": differences.gtol, "noise": self.noise, "rng": self.rng}
         local: LocalModel
         if isinstance(differences, ExactDifferences):
+            given["failure"] = budget.of_certificate(self.failure, self.attempts + 1)
             local = by_gradients = measure_by_gradients(f, x, **given)
             differences.update_slopes(by_gradients)
         else:

@@ -115,7 +115,7 @@ class Auto:
 
         Queries: those of `look`, if the noise was not given
         """
-        if self.noise is None:  # what follows where nothing is heard draws as if there had been no look
+        if self.noise is None:  # a generator of its own: on exact values the draws of the run stay the same
             return look(differences.f, differences.x, p.f, np.random.default_rng(differences.d))
         level = differences.noise
         if level <= largest_noise(differences):
@@ -172,6 +172,8 @@ class State:
     moved: Move | None = None
     """What led to p, if p is a new iterate."""
     ending: Ending | None = None
+    estimated: bool = False
+    """Whether the value at p is a model's."""
 
 
 @dataclass
@@ -232,8 +234,8 @@ class _Run:
             state = phases[state.phase](state)
             if state.moved is not None:
                 slope = None if len(state.p.g) == 0 else state.p.steepness
-                x, estimated = self.differences.array(state.p.y), state.phase is Phase.NOISY
-                yield Iterate(x, state.moved, state.p.f, slope, estimated=estimated)
+                x = self.differences.array(state.p.y)
+                yield Iterate(x, state.moved, state.p.f, slope, estimated=state.estimated)
             if state.ending is not None:
                 return state.ending
 
@@ -309,14 +311,14 @@ class _Run:
             self.through_noise = ThroughNoise.begin(self.differences, self.rng, self.report, state.p)
         found = self.through_noise.advance()
         if isinstance(found, Point):
-            return State(Phase.NOISY, found, moved=Move.DESCENT)
+            return State(Phase.NOISY, found, moved=Move.DESCENT, estimated=True)
         if found.then is Then.DESCEND:  # noise is gone, or roughness descended through, once
             self.report, self.through_noise, self.looks = EXACT, None, METHOD.looks
             return State(Phase.START, found.p, moved=Move.DESCENT)
         if found.then is Then.CERTIFY:
             self.fresh = found.value
-            return State(Phase.CERTIFY, found.p, moved=Move.DESCENT)
-        return State(Phase.NOISY, found.p, moved=Move.DESCENT, ending=found.ending)
+            return State(Phase.CERTIFY, found.p, moved=Move.DESCENT, estimated=found.value is None)
+        return State(Phase.NOISY, found.p, moved=Move.DESCENT, ending=found.ending, estimated=found.value is None)
 
     def certify(self, state: State) -> State:
         """Ask for the certificate: an ending; or a direction down; or back to descent where p is not the place yet."""

@@ -433,7 +433,9 @@ class Search:
         elif self.mesh is not None:
             half = NOISY.cell * self.mesh.pitch
             y = np.clip(self.frame.outside(s), self.frame.centre - half, self.frame.centre + half)
-            found.insert(0, Answer(self.differences.host(y), value, noise, self.hessian))
+            s = self.frame.inside(y[None, :])[0]
+            if model.change(s) + model.deviation(s) < 0:  # after it was cut too
+                found.insert(0, Answer(self.differences.host(y), value, noise, self.hessian))
         best = int(np.argmin(self.values.values))
         least, error = float(self.values.values[best]), float(self.law.deviation(self.values.values[[best]])[0])
         if self.rough or least + NOISY.clearly * (noise + error) < value:

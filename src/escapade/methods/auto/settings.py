@@ -371,7 +371,8 @@ class SampledSettings:
     growth: int = number(4, "factor", "from one batch to the next", "the sampling error is halved")
     doubled: int = number(2, "factor", "to the next where a corrected batch contracts too slowly", CHOSEN)
     share: float = number(1 / 3, "of a finite sum", "no batch is larger", "three times as large it would be the sum")
-    decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less", "DESIGN, 6")
+    decrement: float = number(0.5, "of tr(|B|^-1 C)", "a batch is left only where g'|B|^-1 g is less",
+                             "there the step gains what the error of its own gradient costs")
     probed: int = number(64, "samples a variable", "no larger batch is probed: a certificate sees as much", CHOSEN)
     hessian: tuple[int, int] = number((4, 16), "samples a variable", "of the Hessian that a model starts anew from",
                                       "with 16 its relative error is about 1/4")

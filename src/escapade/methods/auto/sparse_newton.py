@@ -298,18 +298,21 @@ class SparseNewton:
         ends = (t[:, None, None] * ways).reshape(-1, d)
         f = self.differences.f.tagged("check")
         values, lost = or_nan(f, points(self.differences.array(p.y) + self.differences.array(np.vstack([ends, -ends]))))
-        if lost is not None or np.any(values == p.f):  # or f is given in units
+        if lost is not None:
             return
         up, down = values.reshape(2, 3, 2)
-        far, *shorter = (up + down - 2 * p.f) / t[:, None] ** 2
+        second = up + down - 2 * p.f
+        if np.any(values == p.f) or not np.all(second):  # f is given in units
+            return
+        far, *shorter = second / t[:, None] ** 2
         odd = np.abs(up[0] - down[0] - 2 * (up[1] - down[1])) / 2  # the third order, which one-sided differences see
         claimed = np.array([float(w @ (model.B @ w)) for w in ways])
         error = np.max(np.abs(far - np.array(shorter)), axis=0) + odd + noise / t[-1] ** 2
         if np.all(np.abs(far - claimed) > SPARSE_NEWTON.wrong * error):
             length = np.sum(ways**2, axis=1)
-            (one, other), (first, second) = far / length, claimed / length
+            (one, other), (first, last) = far / length, claimed / length
             raise WrongSparsity(
                 f"hess_sparsity lacks entries: along two random directions at x0 fun has curvatures of {one:.6g} and "
-                f"{other:.6g}, and the pairs of hess_sparsity account for {first:.6g} and {second:.6g}. Add the pairs "
+                f"{other:.6g}, and the pairs of hess_sparsity account for {first:.6g} and {last:.6g}. Add the pairs "
                 "that fun depends on together, or leave hess_sparsity out"
             )

@@ -456,7 +456,8 @@ class _Run:
 
         Queries: 12 at most, and g
         """
-        way = _host(certificate.direction) / self.s
+        units = certificate.units
+        way = _host(certificate.direction) * (1.0 if units is None else units.lengths) / self.s
         way /= norm2(way)
         best: tuple[float, Vector, Vector] | None = None
         for k in range(RUN.escapes):
