@@ -122,6 +122,12 @@ def read_bounds(bounds: Any, x: Array) -> Domain:
 
 
 def _sides(bounds: Any, d: int) -> tuple[Vector, Vector]:
+    lists = isinstance(bounds, tuple) and all(isinstance(side, list | np.ndarray) for side in bounds)
+    if d == 2 and lists and len(bounds) == 2:
+        raise InvalidSetting(
+            f"bounds={bounds!r:.60} may be (lower, upper) or a pair for each of 2 variables: give "
+            "scipy.optimize.Bounds(lower, upper), or a list of two tuples, [(...), (...)]"
+        )
     try:
         if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             sides: Any = (bounds.lb, bounds.ub)

@@ -17,7 +17,7 @@ from ._text import counted
 from .certificate import Certificate, ScaledProblem
 from .certificate.residuals import Fit, ResidualCertifier
 from .derivatives.residual_model import Pattern, group_columns
-from .domain import Domain, Geometry
+from .domain import Domain, Flags, Geometry
 from .errors import InvalidSetting
 from .loss import Loss
 from .methods import Goal
@@ -28,7 +28,7 @@ from .run import Run
 from .stopping import Callback, Ending, Limits, Rule
 from .tolerances import as_scale
 from .trace import Iterate, Step
-from .validation import check_resolution, check_tolerances
+from .validation import check_resolution, check_tolerances, known_keywords
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Combination:
     def __str__(self) -> str:
         order = np.argsort(-np.abs(self.direction))[:4]
         terms = " ".join(f"{self.direction[i]:+.2f} x[{i}]" for i in order if abs(self.direction[i]) > 0.05)
-        return f"{terms}: known to {self.deviation:.2g}"
+        return f"{terms}: known to {self.deviation:.2g} times the sizes of the parameters"
 
 
 class Fitted(Result):
@@ -93,21 +93,38 @@ class Fitted(Result):
         """The covariance of the parameters: (J'J)^-1, times the variance of a residual, 2 cost / (m - d), unless the
         residuals are in units of their standard deviations (`absolute`).
 
-        Infinite where the residuals say nothing of a parameter.
+        Infinite where the residuals say nothing of a parameter. A parameter that its bound holds has no standard error:
+        its row and column are NaN, and the others' are as if it were known to be there. One that is weakly active, on
+        its bound without being held by it, counts as free.
         """
-        return _covariance(self._scaled_jacobian(), self._sizes(), self._variance(absolute))
+        free = self._free()
+        C = np.full((len(free), len(free)), np.nan)
+        J, sizes = self._scaled_jacobian(), self._sizes()
+        C[np.ix_(free, free)] = _covariance(J[:, free], sizes[free], self._variance(absolute))
+        return C
 
     def softest(self, count: int = 3, *, absolute: bool = False) -> list[Combination]:
-        """The combinations of parameters of which the residuals say least, the softest first."""
-        _, sizes, V = np.linalg.svd(self._scaled_jacobian(), full_matrices=True)
+        """The combinations of parameters of which the residuals say least, the softest first; those that their bounds
+        hold are left out."""
+        free = self._free()
+        _, sizes, V = np.linalg.svd(self._scaled_jacobian()[:, free], full_matrices=True)
         d = V.shape[0]
+        ways = np.zeros((d, len(free)))
+        ways[:, free] = V
         full = np.concatenate([sizes, np.zeros(max(0, d - len(sizes)))])[:d]
-        known = full > d * np.finfo(np.float64).eps * max(float(np.max(full)), 1e-300)
+        known = full > d * np.finfo(np.float64).eps * max(float(np.max(full, initial=0.0)), 1e-300)
         spread = math.sqrt(self._variance(absolute))
         found = [
-            Combination(V[k], spread / float(full[k]) if known[k] else math.inf) for k in range(d - 1, -1, -1)
+            Combination(ways[k], spread / float(full[k]) if known[k] else math.inf) for k in range(d - 1, -1, -1)
         ]
         return found[:count]
+
+    def _free(self) -> Flags:
+        """The parameters that no bound holds: off all bounds, or weakly active."""
+        active, on = None if self.certificate is None else self.certificate.active, self.active_mask != 0
+        if active is not None:
+            on[list(active.weak)] = False
+        return np.asarray(~on)
 
     def _sizes(self) -> Vector:
         x = np.abs(to_numpy(self.x).astype(np.float64))
@@ -119,7 +136,7 @@ class Fitted(Result):
         return np.asarray(self.jac * self._sizes())
 
     def _variance(self, absolute: bool) -> float:
-        m, d = self.jac.shape
+        m, d = self.jac.shape[0], int(np.sum(self._free()))
         if absolute:
             return 1.0
         return 2 * self.cost / (m - d) if m > d else math.inf
@@ -129,7 +146,7 @@ def _covariance(J: Matrix, sizes: Vector, variance: float) -> Matrix:
     d = J.shape[1]
     _, w, V = np.linalg.svd(J, full_matrices=True)
     full = np.concatenate([w, np.zeros(max(0, d - len(w)))])[:d]
-    known = full > max(J.shape) * np.finfo(np.float64).eps * max(float(np.max(full)), 1e-300)
+    known = full > max(J.shape) * np.finfo(np.float64).eps * max(float(np.max(full, initial=0.0)), 1e-300)
     inverse = np.where(known, 1 / np.where(known, full, 1.0) ** 2, 0.0)
     C = (V.T * inverse) @ V * variance
     lost = np.any(np.abs(V[~known]) > 1e-8, axis=0)
@@ -176,6 +193,7 @@ class FitRun(Run):
         return r, J
 
 
+@known_keywords
 def least_squares(
     fun: Callable[..., Any],
     x0: Any,
@@ -222,8 +240,8 @@ def least_squares(
     args : tuple, optional
         Further arguments of `fun`.
     bounds : Bounds or pair (lower, upper), optional
-        As SciPy has them; residuals are never asked for outside. Where the answer is on a bound, or near one, the
-        certificate is that of values, which `minimize` gives.
+        As SciPy's `least_squares` has them; residuals are never asked for outside. Where the answer is on a bound, or
+        near one, the certificate is that of values, which `minimize` gives.
     jac : callable, optional
         `jac(x, *args)`, the Jacobian of the residuals, m x d; its calls are counted as `njev`. None: differences.
     x_scale : array, optional
@@ -357,10 +375,18 @@ def as_pattern(sparsity: Any, d: int) -> Pattern:
 
 def _as_bounds(bounds: Any, d: int) -> Any:
     """SciPy's pair (lower, upper) as `Bounds`; what else there is as it is."""
+    listed = isinstance(bounds, list) and all(isinstance(pair, tuple) and None not in pair for pair in bounds)
+    if d == 2 and (listed or isinstance(bounds, np.ndarray)) and len(bounds) == 2:
+        raise InvalidSetting(
+            f"bounds={bounds!r:.60} may be (lower, upper) or a pair for each of 2 parameters: give "
+            "scipy.optimize.Bounds(lower, upper), or a tuple of two lists, ([...], [...])"
+        )
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         return bounds
     try:
         low, high = (np.broadcast_to(np.asarray(side, dtype=np.float64), (d,)) for side in bounds)
+        if np.any(np.isnan(low) | np.isnan(high)):  # None, as in pairs
+            return bounds
     except (TypeError, ValueError):
         return bounds
     return Bounds(low, high)

@@ -291,10 +291,11 @@ class Result(OptimizeResult):
     def rows(self) -> list[tuple[str, str]]:
         """What is printed before the certificate: names, and what is said of each."""
         spent = ", ".join(f"{name} {count}" for name, count in self.nfev_by_purpose.items())
+        error = self.get("fun_error", 0.0)
         lines = [
             ("message", self.message),
             ("success", str(self.success)),
-            ("fun", f"{self.fun:.10g}"),
+            ("fun", f"{self.fun:.10g}" + (f" +- {error:.2g}" if error > 0 else "")),
             ("x", _short(self.x if self.structure is None else self.structure.flat(self.x, "x"))),
             ("method", f"{self.method}, {counted(self.nit, 'iterate')}, {counted(self.n_escapes, 'escape')}"),
             ("queries", f"{self.nfev} in {counted(self.nrounds, 'round')}: {spent}"),

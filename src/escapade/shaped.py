@@ -14,6 +14,7 @@ from scipy.optimize import Bounds
 from .certificate import Certificate
 from .result import Result
 from .structure import Structure
+from .validation import check_keywords
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +69,7 @@ def shaped(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            check_keywords(function.__name__, signature, kwargs)
             given = signature.bind(*args, **kwargs).arguments
             found = Structure.of(given.get(name), name)
             if found is None:

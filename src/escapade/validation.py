@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
-from typing import Any
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,6 +18,36 @@ from .derivatives.sparsity import Sparsity
 from .domain import Geometry
 from .errors import InvalidSetting
 from .tolerances import Tolerances, require_positive, require_probability
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ELSEWHERE = {"tol": "gtol", "ftol": "gtol", "seed": "rng", "random_state": "rng", "maxfun": "maxfev"}
+"""What arguments are called in other libraries, and here."""
+
+
+def check_keywords(name: str, signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    """Refuse keywords that a function does not have, and say which may have been meant."""
+    known = signature.parameters
+    if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+        return
+    for word in given:
+        if word not in known:
+            meant = [ELSEWHERE[word]] if ELSEWHERE.get(word) in known else get_close_matches(word, known, 1)
+            hint = f". Did you mean {meant[0]!r}?" if meant else ""
+            raise TypeError(f"{name}() got an unexpected keyword argument {word!r}{hint}")
+
+
+def known_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with an error that says which keyword may have been meant by an unknown one."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        check_keywords(function.__name__, signature, kwargs)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def check_tolerances(

@@ -5,7 +5,7 @@ from fractions import Fraction
 import array_api_strict
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint
+from scipy.optimize import Bounds, LinearConstraint
 
 from escapade import Oracle, certify, minimize, multistart, stopping
 from escapade.errors import (
@@ -239,6 +239,25 @@ NOT_PLAIN = ("zo-sgd", "zo-scsg", "zo-spider", "neon2")
 @pytest.mark.parametrize("fun", FLAT)
 def test_a_start_without_curvature_is_no_error(method, fun):
     assert not minimize(FLAT[fun], np.ones(2), method=method, maxfev=3000, rng=0).success
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("tol", "'gtol'"), ("bound", "'bounds'"), ("seed", "'rng'"), ("maxfun", "'maxfev'")]
+)
+@pytest.mark.parametrize("function", [minimize, certify])
+def test_an_unknown_keyword_is_met_with_the_one_that_was_meant(function, name, meant):
+    with pytest.raises(TypeError, match=rf"{function.__name__}\(\) .* '{name}'. Did you mean {meant}\?"):
+        function(sphere, X, **{name: 1})
+    with pytest.raises(TypeError, match=r"'qqq'$"):
+        function(sphere, X, qqq=1)
+
+
+@pytest.mark.parametrize("bounds", [([0, 0], [1, 5]), (np.zeros(2), np.ones(2))])
+def test_bounds_that_can_be_read_in_two_ways_are_refused(bounds):
+    with pytest.raises(InvalidSetting, match=r"\(lower, upper\) or a pair .* scipy.optimize.Bounds"):
+        minimize(sphere, [0.5, 0.5], bounds=bounds)
+    for clear in (Bounds(*bounds), list(zip(*bounds, strict=True))):
+        assert minimize(sphere, [0.5, 0.5], bounds=clear, rng=0).success
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,10 @@ def test_the_verdict_of_a_point_of_a_box(name, scale):
         assert fun(there) < fun(np.asarray(x, dtype=float))
     assert Certificate.from_json(c.to_json()).active == c.active
     assert str(c.active) in str(c)
+    for i in (*c.active.strong, *c.active.weak):
+        end = "upper" if i in c.active.upper else "lower"
+        assert x[i] == (upper if end == "upper" else lower)[i]
+        assert f"x[{i}] = {x[i]:.6g} ({end}, " in str(c)
 
 
 def test_multipliers_lie_in_their_intervals():

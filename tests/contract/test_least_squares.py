@@ -410,6 +410,32 @@ def test_it_is_public():
     assert escapade.least_squares is least_squares
 
 
+def test_a_parameter_on_its_bound_has_no_standard_error():
+    found = least_squares(decay, [1.0, 1.0, 0.5], bounds=([0, 0, 0.5], [10, 5, 1]), rng=0)
+    assert found.certificate.active.strong == (2,)
+    J = np.linalg.inv(jacobian(found.x)[:, :2].T @ jacobian(found.x)[:, :2]) * 2 * found.cost / (len(T) - 2)
+    np.testing.assert_allclose(found.covariance()[:2, :2], J, rtol=1e-3)
+    assert np.isnan(found.covariance()[2]).all()
+    assert [one.direction[2] for one in found.softest()] == [0.0, 0.0]
+    assert "x[2] = 0.5 (lower, strongly active)" in str(found)
+    weak = least_squares(lambda p: np.array([p[0], p[1] - 1, 0.1]), [1.0, 0.0], bounds=([0, 0], [2, 2]), rng=0)
+    assert weak.certificate.active.weak == (0,)
+    assert np.isfinite(weak.covariance()).all()
+
+
+@pytest.mark.parametrize("bounds", [[(0, 1), (0, 5)], np.array([[0, 1], [0, 5]])])
+def test_bounds_that_can_be_read_in_two_ways_are_refused(bounds):
+    with pytest.raises(InvalidSetting, match=r"\(lower, upper\) or a pair .* scipy.optimize.Bounds"):
+        least_squares(rosenbrock, [0.5, 0.5], bounds=bounds)
+    for clear in (Bounds([0, 0], [1, 5]), ([0, 0], [1, 5]), [(0, 1), (0, None)]):
+        assert least_squares(rosenbrock, [0.5, 0.5], bounds=clear, rng=0).success
+
+
+def test_an_unknown_keyword_is_met_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"least_squares\(\) .* 'tol'. Did you mean 'gtol'\?"):
+        least_squares(rosenbrock, [0.5, 0.5], tol=1e-3)
+
+
 @pytest.mark.parametrize("d", [1, 2, 5, 10])
 @pytest.mark.parametrize("size", [1.5, 3.0])
 def test_a_slope_that_the_steps_of_a_jacobian_hide_is_seen(d, size):
@@ -429,7 +455,7 @@ def test_a_slope_that_the_steps_of_a_jacobian_hide_is_seen(d, size):
         t = x - 1
         return np.concatenate([[1.0 + np.sum(slope * t - slope / h**2 * t**3)], t])
 
-    for seed in range(25):
+    for seed in range(15):
         c = certify(hidden, x, residuals=True, rng=seed, gtol=1e-6, curvtol=1e-2)
         assert not c.holds
         assert c.gradient.upper >= size * 1e-6 * (1 - 1e-6)
@@ -457,3 +483,23 @@ def test_the_direction_of_a_saddle_is_that_of_the_units_learnt():
             found += 1
             assert v @ H @ v <= -c.curvtol / 2 * (1 - 1e-6)
     assert found >= 10
+
+
+def test_the_curvature_interval_of_one_parameter_holds_the_truth():
+    """Its upper end left out truncation, and lay below the curvature by 1e-7 to 1e-3 of it in half of the fits."""
+    for seed in range(30):
+        rng = np.random.default_rng([33, seed])
+        a, b = rng.standard_normal((2, 5))
+        data, scale = np.sin(a * 0.3) + np.exp(b * 0.15) + 0.1 * rng.standard_normal(5), np.exp(rng.uniform(-3, 3))
+
+        def fit(x, a=a, b=b, data=data, scale=scale):
+            return np.sin(a * x[0] / scale) + np.exp(b * x[0] / scale / 2) - data
+
+        x = scipy_least_squares(fit, [0.3 * scale], x_scale=[scale], xtol=1e-15, ftol=1e-15, gtol=1e-15).x
+        c = certify(fit, x, residuals=True, rng=seed)
+        if c.holds:
+            z, unit = x[0] / scale, c.units.lengths[0] / scale
+            slope = a * np.cos(a * z) + b * np.exp(b * z / 2) / 2
+            own = slope @ slope + fit(x) @ (b**2 * np.exp(b * z / 2) / 4 - a**2 * np.sin(a * z))
+            assert c.curvature.lower <= own * unit**2 * (1 + 1e-8)
+            assert own * unit**2 <= c.curvature.upper * (1 + 1e-8)

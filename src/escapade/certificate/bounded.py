@@ -117,7 +117,8 @@ class Box:
         free, strong, weak, fixed = (
             tuple(int(i) for i in part) for part in (self.sets.free, self.strongly, self.weakly, self.sets.fixed)
         )
-        return ActiveSets(free, strong, weak, fixed, held)
+        upper = tuple(int(i) for i in self.sets.active if self.sets.side[i] < 0)
+        return ActiveSets(free, strong, weak, fixed, held, upper)
 
 
 def in_box(certifier: Certifier, f: Oracle, x: Array, rng: np.random.Generator) -> Certificate:

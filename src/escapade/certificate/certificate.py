@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from .. import _html
-from .._array import Array, Matrix, Vector, is_sparse
+from .._array import Array, Matrix, Vector, is_sparse, to_numpy
 from .._plain import dtype_of, plain, restored
 from .._text import counted
 from ..domain import Frame
@@ -51,6 +51,8 @@ class ActiveSets:
     """Their bounds leave them one value."""
     multipliers: dict[int, Interval] = field(default_factory=dict)
     """Intervals that hold the slopes df/dx_i inward of the variables on bounds: the Lagrange multipliers."""
+    upper: tuple[int, ...] = ()
+    """Of the strongly and weakly active ones, those on their upper bounds."""
 
     def times(self, factors: Vector) -> ActiveSets:
         """The same with other units of the variables and of f."""
@@ -58,12 +60,21 @@ class ActiveSets:
 
     def owned(self, frame: Frame, d: int) -> ActiveSets:
         """The same in the variables outside of a frame: those that it leaves no freedom are fixed."""
-        strong, weak = (tuple(frame.owner(i) for i in part) for part in (self.strong, self.weak))
+        strong, weak, upper = (tuple(frame.owner(i) for i in part) for part in (self.strong, self.weak, self.upper))
         moved = frame.moved(d)
         free = tuple(i for i in moved if i not in strong and i not in weak)
         fixed = tuple(i for i in range(d) if i not in moved)
         held = {frame.owner(i): interval for i, interval in self.multipliers.items()}
-        return ActiveSets(free, strong, weak, fixed, held)
+        return ActiveSets(free, strong, weak, fixed, held, upper)
+
+    def listed(self, name: Callable[[int], str], x: Vector) -> str:
+        """The variables on bounds by name, and where they are: "x[2] = 0 (lower, strongly active)"."""
+        kinds = {"strongly active": self.strong, "weakly active": self.weak, "fixed": self.fixed}
+        kind = {i: said for said, part in kinds.items() for i in part}
+        ends = {i: "" if i in self.fixed else "upper, " if i in self.upper else "lower, " for i in kind}
+        said = [f"{name(i)} = {x[i]:.6g} ({ends[i]}{kind[i]})" for i in sorted(kind)]
+        more = [f"and {len(said) - SHOWN.bounds} more"] if len(said) > SHOWN.bounds else []
+        return ", ".join([*said[: SHOWN.bounds], *more])
 
     def __str__(self) -> str:
         parts = {"free": self.free, "strongly active": self.strong, "weakly active": self.weak, "fixed": self.fixed}
@@ -214,8 +225,11 @@ class Certificate:
         """A direction by the names of the variables that it moves most."""
         v = v / np.linalg.norm(v)
         order = [i for i in np.argsort(-np.abs(v))[:4] if abs(v[i]) > 0.2 * np.max(np.abs(v))]
-        names = {i: f"x[{i}]" if self.structure is None else self.structure.names[i] for i in order}
-        return " ".join(f"{v[i]:+.2f} {name}" for i, name in names.items())
+        return " ".join(f"{v[i]:+.2f} {self.name(i)}" for i in order)
+
+    def name(self, i: int) -> str:
+        """Of a variable, as it is printed: x[i], or as the structure of x names it."""
+        return f"x[{i}]" if self.structure is None else self.structure.names[i]
 
     @property
     def noise_limited(self) -> bool:
@@ -281,6 +295,7 @@ class Certificate:
 
     def rows(self) -> list[tuple[str, str]]:
         """What is printed: names, and what is said of each."""
+        names = None if self.structure is None else self.structure.names
         lines = [
             ("verdict", f"{self.verdict}: {SENTENCES[self.verdict]}"),
             ("gradient", f"norm in {self.gradient}, tolerance {self.gtol:.3g}"),
@@ -288,10 +303,12 @@ class Certificate:
         ]
         if self.active is not None:
             lines.append(("variables", str(self.active)))
+            if on_bounds := self.active.listed(self.name, to_numpy(self.flattened().x)):
+                lines.append(("on bounds", on_bounds))
         if self.invariant:
             lines.append(("invariant", f"along {counted(self.invariant, 'direction')}: curvature is that across them"))
         if self.softest:
-            lines.append(("softest", f"{self.softest[0].curvature} along {self.softest[0].terms()}"))
+            lines.append(("softest", f"{self.softest[0].curvature} along {self.softest[0].terms(names)}"))
         if self.radius is not None:
             variables = "x / x_scale" if self.scaled and self.units is None else "x"
             lines.append(("minimiser", f"within {self.radius:.2g} of {variables}"))

@@ -1,4 +1,4 @@
-"""The certificate of a fit: from residual vectors, a few queries whatever the number of variables.
+"""The certificate of a fit: from residual vectors, a few beside those of a Jacobian.
 
 The gradient comes from a central Jacobian, the curvature from random forms (`curvature.random_forms`), and a line
 through the point says whether both hold up to the scale of the variables. What the forms cannot decide (saddles, large

@@ -56,6 +56,7 @@ class ShownSettings:
     """What is printed of a direction."""
 
     terms: int = number(4, "parameters", "so many of those that make up a direction are named", "a line holds them")
+    bounds: int = number(6, "variables", "so many of those on bounds are named", "a line holds them")
     least: float = number(0.05, "of a unit vector", "smaller shares are left out", "0.05^2 = 0.0025")
 
 

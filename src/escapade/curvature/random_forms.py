@@ -158,7 +158,7 @@ class _Forms:
         self.powers: list[float] = []
         self.ways: list[tuple[Vector, float]] = []
         self.truncation, self.third, self.shortest = 0.0, 0.0, math.inf
-        self.upper = math.inf
+        self.curvatures: list[tuple[float, float]] = []
         self.least: tuple[float, Vector] = math.inf, np.zeros(self.local.d)
 
     def take(self, ways: Matrix) -> None:
@@ -173,8 +173,8 @@ class _Forms:
             self.noises.append(self._noise(v, float(reach), second_r))
             self.powers.append((float(reach) * length) ** 2 * length**2)
             self.ways.append((v, float(reach)))
-            self.upper = min(self.upper, (form + self.noises[-1] + float(v @ self.A0 @ v)) / length**2)
             curvature = (form + float(v @ self.A0 @ v)) / length**2
+            self.curvatures.append((curvature, length**2))
             if curvature < self.least[0]:
                 self.least = curvature, v / length
             self.third = max(self.third, abs(third) / length**3)
@@ -191,9 +191,19 @@ class _Forms:
 
     def bound(self) -> float:
         """The largest form, with its error."""
-        each = zip(self.sizes, self.noises, self.powers, strict=True)
-        safety = CONSISTENCY.safety / (1 - FORMS.closer**2)
-        return max(size + noise + safety * self.truncation * power for size, noise, power in each)
+        return max(size + error for size, error in zip(self.sizes, self.errors, strict=True))
+
+    @property
+    def errors(self) -> list[float]:
+        """Of each form: noise and truncation."""
+        safety = CONSISTENCY.safety / (1 - FORMS.closer**2) * self.truncation
+        return [noise + safety * power for noise, power in zip(self.noises, self.powers, strict=True)]
+
+    @property
+    def upper(self) -> float:
+        """The least curvature along one of the directions, with its error."""
+        each = zip(self.curvatures, self.errors, strict=True)
+        return min((curvature + error / square for (curvature, square), error in each), default=math.inf)
 
     def _reach(self, v: Vector) -> float:
         """The h of h v: a share of the lengths of the variables, longer where noise asks for it."""

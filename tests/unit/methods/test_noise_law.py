@@ -42,6 +42,12 @@ def test_one_record_is_taken_in_proportion_and_none_leaves_rounding():
     assert silent.deviation(np.array([2.0]))[0] == 2e-16
 
 
+def test_values_that_are_all_zero_leave_a_law_that_is_a_number():
+    known = law((10.0, 0.1), (1e-300, 0.0))
+    assert np.all(np.isfinite(known.deviation(np.array([0.0, 1e-200, 1.0, 10.0]))))
+    assert known.deviation(np.array([10.0]))[0] == pytest.approx(0.1, rel=1e-6)
+
+
 def test_digits_stay_in_proportion():
     known = law((10.0, 1e-5), (1.0, 1e-5), kind=ValueKind.DIGITS)
     assert known.deviation(np.array([1e-6]))[0] <= 1e-10

@@ -63,7 +63,7 @@ class NoiseLaw:
         apart = np.log(known / np.maximum(size, 1e-300)[:, None])
         weight = np.array([one.weight for one in self.records]) * np.exp(-NOISY.alone * apart**2) + NOISY.faint
         weight = weight / weight.sum(1, keepdims=True)
-        relative = np.log([one.level / one.size for one in self.records])
+        relative = np.log([max(one.level, 1e-300) for one in self.records]) - np.log(known)
         off = apart - (weight * apart).sum(1, keepdims=True)
         slope = (weight * off * relative).sum(1) / ((weight * off**2).sum(1) + NOISY.proportion)
         slope = np.zeros(len(size)) if self.kind is ValueKind.DIGITS else np.clip(slope, -1.0, 0.0)

@@ -94,6 +94,11 @@ class JournalFile:
         """The valid entries in order."""
         return map(self.entry, range(self.rounds))
 
+    @property
+    def queries(self) -> int:
+        """Those that the valid entries hold."""
+        return sum(entry.queries for entry in self.entries() if entry.purpose != "observation")
+
     # Writing
 
     def begin(self, header: dict[str, Any], x0: NDArray[Any]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._array import Array, to_numpy
+from ..._text import counted
 from ...errors import InvalidSetting, JournalError
 from ..ledger import Ledger
 from ..stencil import Stencil
@@ -95,7 +96,8 @@ class Journal:
                     )
             begun = file.header or header
             if file.rounds:
-                log.info("%s: %d blocks of values are replayed", self.path, file.rounds)
+                blocks = counted(file.rounds, "block of values is", "blocks of values are")
+                log.info("%s: %s replayed (%s)", self.path, blocks, counted(file.queries, "query", "queries"))
             return Record(file, begun, header), rng or generator_of(begun["rng"], self.path)
         except BaseException:
             file.close()
