@@ -249,3 +249,14 @@ def test_curvature_that_is_negative_within_the_tolerance_is_said():
     res = minimize(flat, [0.0, 0.0], gtol=1e-6, curvtol=1e-2)
     assert res.success
     assert "curve down there, by less than curvtol" in res.message
+
+
+def test_a_saddle_that_a_solver_left_in_its_rounding_is_left():
+    """Variables that are zero but for rounding tell no lengths, nor does the highest point of a parabola."""
+    well = lambda x: float(0.5 * x[0] ** 2 - x[1] ** 2 + x[1] ** 4 / 4)  # noqa: E731
+    ends = [
+        minimize(well, 1e-8 * np.random.default_rng(k).standard_normal(2), rng=k)
+        for k in range(8)
+    ]
+    assert all(abs(end.fun + 1) < 1e-3 for end in ends if end.success)
+    assert sum(end.success for end in ends) >= 4

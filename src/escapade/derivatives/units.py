@@ -379,8 +379,8 @@ class _Parabola:
 
     @property
     def newton(self) -> float:
-        """How far its lowest point, or highest, is, if that is not here."""
-        return abs(self.slope / self.curvature) if self.visible and self.slope != 0 else math.inf
+        """How far its lowest point is, if it has one that is not here."""
+        return abs(self.slope) / self.curvature if self.visible and self.slope != 0 and self.curvature > 0 else math.inf
 
 
 def _median(sizes: Vector) -> float:
