@@ -180,6 +180,7 @@ def test_a_product_that_forgets_a_term_is_seen(d):
         for more in (0.0, 1e10):  # where values are too large to show it, gradients do
             c = certified(lambda x, bent=bent, more=more: bent(x) + more, right, d, seed, hessp=product)
             assert c is None or not c.holds
+            assert c is None or c.curvature.lower <= -0.04
 
 
 @pytest.mark.parametrize("h", [1e-5, 1e-4, 1e-3])

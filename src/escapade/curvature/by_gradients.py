@@ -238,7 +238,7 @@ class _Search:
         low = float(values[0]) - error
         if low < 0:
             reason = f"products of gradients are too inexact: errors of {error:.2g} at delta={finder.delta:.3g}"
-            return finder.undecided(reason, Interval(self._lower(low), ANYWHERE.upper))
+            return finder.undecided(reason, self._open(low))
         reason = f"the whole Hessian by {counted(d, 'product')} of gradients, error at most {error:.2g}"
         return self._seen(_Known(low, values, vectors, error, whole=True), v, reason)
 
@@ -279,7 +279,7 @@ class _Search:
         shift = first.certified_shift(LANCZOS.allowed * self.expected, threshold)
         curvature = ANYWHERE
         if math.isfinite(shift) and first.bound(shift, self._joint_error(first, shift)) < threshold:
-            curvature = Interval(self._lower(shift), ANYWHERE.upper)
+            curvature = self._open(shift)
         many = counted(len(self.taken), "product")
         why = "their errors are in the way" if self.left > 0 else "more would decide, or a larger curvtol"
         return finder.undecided(f"{many} of gradients do not decide: {why}", curvature)
@@ -295,6 +295,13 @@ class _Search:
     def _lower(self, low: float) -> float:
         """The lower bound on the curvature of f where P'(B - shift)P is at least so much."""
         return low / self.products.P.norm**2 + self.products.shift
+
+    def _open(self, low: float) -> Interval:
+        """What is left to say of the curvature where nothing is certified: nothing by products of the user's own, which
+        nothing has borne out, nor by a negative bound on M where P stretches vectors unequally."""
+        if self.products.own or (low < 0 and self.products.P is not IDENTITY):
+            return ANYWHERE
+        return Interval(self._lower(low), ANYWHERE.upper)
 
     def _seen(self, known: _Known, v: Vector, reason: str) -> Finding:
         """The certificate, unless values along the softest direction contradict it, or along random ones.

@@ -19,6 +19,7 @@ from ..._array import Vector, epsilon, norm2, to_numpy
 from ...curvature import Evidence
 from ...curvature.newton import newton_step
 from ...curvature.sparse_factor import SparseFactor, smallest
+from ...derivatives.settings import NOISE
 from ...derivatives.sparsity import SparseMatrix, Sparsity
 from ...errors import WrongSparsity
 from ...oracle import or_nan, points
@@ -134,7 +135,11 @@ class SparseNewton:
                     continue
             found = self._down(model)
             if found is None and p.steepness > DESCENT.arrived * self.differences.gtol and not self._small(p):
-                return p
+                refined = self._refined(p, model)
+                if refined is None:
+                    return p
+                p = refined
+                continue
             if found is None:
                 yield Iterate(self.differences.array(p.y), fun=p.f, arrived=True)
                 found = self._certified(p, model)
@@ -175,6 +180,21 @@ class SparseNewton:
             return self._measured(p)
         self.exact = True
         return self.differences.central(p)[0], model
+
+    def _refined(self, p: Point, model: SparseModel) -> Point | None:
+        """The end of a Newton step that halves the gradient, where values show no descent any more; else None.
+
+        Queries: 2*d + 1
+        """
+        differences, factor = self.differences, SparseFactor.of(model.B)
+        if factor is None:
+            return None
+        y = differences.host(p.y - factor.solve(p.g))
+        q = Point(y, differences.value(y))
+        if not q.f <= p.f + NOISE.significant * differences.value_error(p.f):
+            return None
+        q, _ = differences.central(q)
+        return q if q.steepness < 0.5 * p.steepness else None
 
     def _step(self, p: Point, model: SparseModel) -> tuple[Point, SparseModel] | None:
         """One step that descends, with the gradient and the model there; None if there is none.
