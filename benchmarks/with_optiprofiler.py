@@ -310,8 +310,10 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     kept = stored()
-    figure, panels = plt.subplots(2, len(kept), figsize=(3.3 * len(kept), 6), layout="constrained", squeeze=False)
-    for (what, found), (top, bottom) in zip(kept.items(), panels.T, strict=True):
+    rows = math.ceil(len(kept) / ACROSS)
+    figure, panels = plt.subplots(2 * rows, ACROSS, figsize=(10, 5.6 * rows), layout="constrained", squeeze=False)
+    for k, (what, found) in enumerate(kept.items()):
+        top, bottom = panels[2 * (k // ACROSS) : 2 * (k // ACROSS) + 2, k % ACROSS]
         profiles = found["profiles"]["3"]
         for name, (x, y) in profiles.items():
             i = list(SOLVERS).index(name)
@@ -328,12 +330,14 @@ def draw() -> None:
         bottom.set(xlim=(0, 1), xlabel="runs that say success", yticks=range(len(profiles)), yticklabels=list(profiles))
         bottom.invert_yaxis()
     panels[0, 0].set_ylabel("fraction solved to 1e-3")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=8, frameon=False)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
     panels[1, 0].legend(fontsize=8, loc="lower right", frameon=False)
     figure.savefig(PICTURE, dpi=110)
     print(f"saved {PICTURE}")
 
 
+ACROSS = 3
+"""Features side by side."""
 KINDS = {"u": "no bounds", "b": "bounds"}
 
 
