@@ -256,6 +256,7 @@ class PreconditionerSettings:
 
 
 NEW = "a study on 43 problems of its own; kept by benchmarks/values.py --part tune"
+ROUGH_FITS = "seven starts of two fits of equations, values.py ode"
 
 
 @dataclass(frozen=True)
@@ -329,8 +330,9 @@ class NoisySettings:
     variables: int = number(100, "variables", "up to which values are looked at for noise", "dense models")
     missing: int = number(30, "points in a row", "without a value, and a search ends", LIMIT)
     patience: int = number(100, "times n + 1 values", "over which a search must gain something", LIMIT)
-    rough_patience: int = number(20, "times n + 1 values", "the same where f is smooth below its roughness", NEW)
-    rough_gain: float = number(1.0, "amplitudes", "what it must gain there", NEW)
+    rough_patience: int = number(20, "times n + 1 values", "the same where f is smooth below its roughness",
+                                ROUGH_FITS)
+    rough_gain: float = number(1.0, "amplitudes", "what it must gain there", ROUGH_FITS)
     worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
     least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
     reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
