@@ -23,7 +23,7 @@ from ..derivatives.jumps import across
 from ..derivatives.ladder import Kind
 from ..derivatives.measure import Books
 from ..derivatives.preconditioner import MatrixPreconditioner
-from ..derivatives.residual_model import LocalResiduals, Pattern, measure_residuals, variable_lengths
+from ..derivatives.residual_model import LocalResiduals, Pattern, measure_residuals, variable_lengths, with_missed
 from ..derivatives.settings import LADDER, STEPS, UNITS
 from ..derivatives.units import reach, typical_curvature
 from ..domain import Geometry
@@ -174,6 +174,7 @@ class ResidualCertifier:
         asked = self._tolerances(local)
         if not (asked.gtol > 0 and math.isfinite(local.f0)):
             return self._from_values(f, x, rng, None, None), seen
+        local = with_missed(local, lengths, asked.gtol, rng)
         if local.gradient_norm.lower > asked.gtol:
             return self.written(local, asked, rules.undecided(GRADIENT_ALONE), math.inf, None), seen
         consistent = local.consistent and local.same_curvature(asked.curvtol)

@@ -97,8 +97,9 @@ def take_forms(
     rng: np.random.Generator,
     most: float = math.inf,
 ) -> FormsOutcome:
-    """Look at 3, 6, 10 and 20 forms, each with its share of the failure probability, until they certify -delta; with a
-    few more than needed where these would show that the curvature is positive, and with no more than would cost `most`.
+    """Look at 2, 4, 7, 10 and 20 forms, each with its share of the failure probability, until they certify -delta; with
+    a few more than needed where these would show that the curvature is positive, and with no more than would cost
+    `most`.
 
     A0 + delta must be positive definite.
 

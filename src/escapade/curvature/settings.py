@@ -170,8 +170,8 @@ class FormSettings:
     """Random forms of the residuals' second differences."""
 
     looks: tuple[int, ...] = number(
-        (3, 6, 10, 20), "forms", "after which they are judged, each time with an equal share of the failure "
-        "probability", "three decide at most minima of small residual; each look costs a factor of four in p",
+        (2, 4, 7, 10, 20), "forms", "after which they are judged, each time with an equal share of the failure "
+        "probability", "two decide at minima of small residual; each look costs a factor of five in p",
     )
     step: float = number(
         2.0**-8, "lengths", "the longest component of a step along a form's direction", "eps^(1/7): truncation of "

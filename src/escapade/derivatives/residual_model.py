@@ -210,7 +210,7 @@ def measure_residuals(
     """Look around x, in y = x / unit, where variables matter over these lengths (in y): r unless it is `known`, a line,
     a central Jacobian.
 
-    Queries: 2*m + 19 or 2*m + 18 for m groups of variables; 2 more for each length that is added to the line, and for
+    Queries: 2*m + 13 or 2*m + 12 for m groups of variables; 2 more for each length that is added to the line, and for
     each group whose differences lacked a value, each time they are taken again
     """
     began, look = Books.of(f), f.residuals().tagged("check")
@@ -235,7 +235,7 @@ def measure_residuals(
     local = LocalResiduals(
         f, x, unit, loss, r, J, column, steps, second, level, line, Estimate(J.T @ (w * r), math.inf), True, began
     )
-    return _with_missed(_checked(local, lengths), lengths, rng)
+    return _checked(local, lengths)
 
 
 def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, r: Vector, rng: np.random.Generator) -> Line:
@@ -356,14 +356,27 @@ def _checked(local: LocalResiduals, lengths: Vector) -> LocalResiduals:
     return replace(local, gradient=gradient, consistent=bool(norm2(unexplained) <= allowed))
 
 
-def _with_missed(local: LocalResiduals, lengths: Vector, rng: np.random.Generator) -> LocalResiduals:
+def with_missed(local: LocalResiduals, lengths: Vector, gtol: float, rng: np.random.Generator) -> LocalResiduals:
     """The same with a bound on what J misses of the gradient, as far as differences of residuals along random vectors,
-    shorter than the steps of J, show more than noise: see `against_values`.
+    shorter than the steps of J, show more than noise: see `against_values`. Two of them, where noise hides nothing that
+    matters and these bound it well below `gtol`; else three more.
 
-    Queries: 6, and 2 more for each of them that lacked a value, each time it is taken again
+    Queries: 4, or 10; and 2 more for each of them that lacked a value, each time it is taken again
+    """
+    few, many = RESIDUALS.directions
+    missed, hidden = _missed(local, lengths, few, rng)
+    if missed > RESIDUALS.little * gtol or hidden > RESIDUALS.visible * gtol:
+        missed, _ = _missed(local, lengths, many, rng)
+    return replace(local, gradient=replace(local.gradient, error=float(local.gradient.error) + missed))
+
+
+def _missed(local: LocalResiduals, lengths: Vector, many: int, rng: np.random.Generator) -> tuple[float, float]:
+    """A bound on what J misses of the gradient, by so many random vectors; and what noise hides along one.
+
+    Queries: 2*k for k of them, and 2 more for each that lacked a value, each time it is taken again
     """
     w, noise = local.loss.weights(local.r)[0], local.residual_noise
-    z = rng.standard_normal((RESIDUALS.directions, local.d))
+    z = rng.standard_normal((many, local.d))
     t = RESIDUALS.shorter * float(np.max(local.steps / lengths)) / np.max(np.abs(z) / lengths, axis=1)
     ends, x, f = np.concatenate([t[:, None] * z, -t[:, None] * z]), local.x, local.f.residuals().tagged("check")
     owner = np.tile(np.arange(len(z)), 2)
@@ -377,8 +390,7 @@ def _with_missed(local: LocalResiduals, lengths: Vector, rng: np.random.Generato
     spread = float(np.sum(np.abs(wr))) if noise.bounded else NOISE.deviations * norm2(wr)
     off = np.abs(((plus - minus) / (2 * t[:, None]) - z @ local.J.T) @ wr)
     explained = noise.level * spread / (math.sqrt(2) * t) + np.abs(z) @ _gradient_noise(local, w)
-    missed = chi_squared_bound(np.maximum(off - explained, 0.0), RESIDUALS.unseen)
-    return replace(local, gradient=replace(local.gradient, error=float(local.gradient.error) + missed))
+    return chi_squared_bound(np.maximum(off - explained, 0.0), RESIDUALS.unseen / 2), float(np.max(explained))
 
 
 def _gradient_noise(local: LocalResiduals, w: Vector) -> Vector:

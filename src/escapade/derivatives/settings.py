@@ -426,8 +426,13 @@ class ResidualSettings:
     unlucky: float = number(
         0.01, "probability", "with which a standard deviation from a few residuals is too small", "chi squared"
     )
-    directions: int = number(3, "directions", "along which residuals show what a Jacobian misses of the gradient",
-                             "6 queries: their bound is 14 times what they show")
+    directions: tuple[int, int] = number(
+        (2, 3), "directions", "along which residuals show what a Jacobian misses of the gradient, at first and then",
+        "the bound of two is 100 times what they show, that of three 17 times",
+    )
+    little: float = number(0.1, "of gtol", "an error of the gradient that needs no closer look", "a tenth of the claim")
+    visible: float = number(1e-3, "of gtol", "what noise hides along a direction, where two of them serve",
+                            "both lie within it by chance with 1e-6")
     unseen: float = number(1e-4, "probability", "with which they show less of it than a tolerance", "a tenth of 1e-3")
     shorter: float = number(0.4, "of the steps", "they go so far at most along any variable: no simple fraction of it",
                             "what a step hides by a third derivative shows to 84%")

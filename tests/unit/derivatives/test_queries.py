@@ -616,8 +616,11 @@ def test_residuals(d, sparse):
 
     assert cost(f, look) == promised(residual_model.measure_residuals, 0, m=m)
     local = look()
-    spent = cost(f, lambda: residual_model._with_missed(local, one, np.random.default_rng(0)))
-    assert spent == promised(residual_model._with_missed, 0)
+    for choice, gtol in enumerate((1e300, 1e-300)):
+        spent = cost(f, lambda gtol=gtol: residual_model.with_missed(local, one, gtol, np.random.default_rng(0)))
+        assert spent == promised(residual_model.with_missed, choice)
+    spent = cost(f, lambda: residual_model._missed(local, one, 3, np.random.default_rng(0)))
+    assert spent == promised(residual_model._missed, 0, k=3)
     known["known"] = local.r
     assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
     spent = cost(f, lambda: residual_model._line(f.residuals(), x, one, one, local.r, np.random.default_rng(0)))
@@ -928,7 +931,8 @@ TESTED = {
     against_values._ends,
     by_gradients._missed,
     residual_model._sides,
-    residual_model._with_missed,
+    residual_model.with_missed,
+    residual_model._missed,
 }
 
 
