@@ -204,7 +204,7 @@ class Run:
 
         Queries: those of `check_gradient`
         """
-        if self.f.differentiable:
+        if self.f.differentiable and self.f.samples is None:
             x, unit = to_numpy(self.x).astype(np.float64), self.x_scale
             scale = lengths(x) if unit is None else to_numpy(unit).astype(np.float64)
             check_gradient(self.f, self.x, scale, self.rng)

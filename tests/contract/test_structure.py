@@ -80,7 +80,8 @@ def test_the_same_run_as_on_a_vector(name):
     for tree in (result.x, result.x_best, result.certificate.x, result.history[-1].x, result.history.x0):
         assert kinds(tree) == expected(x0)
     assert np.allclose(flat(result.jac), alone.jac, atol=1e-6)
-    assert str(result) == str(alone)
+    told = [[line for line in str(one).splitlines() if "softest" not in line] for one in (result, alone)]
+    assert told[0] == told[1]  # but for the names of variables
     certificate = escapade.certify(fun, result.x, rng=0)
     assert certificate.verdict == "minimum" or name == "float32"
     assert kinds(certificate.x) == expected(x0)

@@ -140,7 +140,7 @@ class ScaledProblem:
             units=replace(units, lengths=own, curvature=value * found.curvtol / SHARES.curvtol),
         )
         scaled = _over_lengths(scaled, found.gtol / (SHARES.gtol / SHARES.curvtol * found.curvtol))
-        return advised(scaled)
+        return scaled if shown is None and scaled.verdict != "not stationary" else advised(scaled)
 
     def _direction(self, direction: Array) -> Array:
         """A direction in y as a unit vector in x."""

@@ -97,7 +97,7 @@ def take_forms(
     rng: np.random.Generator,
     most: float = math.inf,
 ) -> FormsOutcome:
-    """Look at 2, 4, 7, 10 and 20 forms, each with its share of the failure probability, until they certify -delta; with
+    """Look at 2, 3, 6, 10 and 20 forms, each with its share of the failure probability, until they certify -delta; with
     a few more than needed where these would show that the curvature is positive, and with no more than would cost
     `most`.
 
@@ -110,7 +110,10 @@ def take_forms(
     walk = _Forms(local, A0, lengths, delta, failure)
     lower, taken = -math.inf, 0
     share = failure / len(FORMS.looks)
-    for look in FORMS.looks:
+    bent = local.second - np.diag(A0)  # of the residuals alone
+    expected = float(np.sum(np.abs(bent) / (np.diag(A0) + delta)))
+    few = expected <= FORMS.slight * tolerance(FORMS.looks[0], share)
+    for look in FORMS.looks if few else FORMS.looks[1:]:
         if taken and 2 * (look - taken) > most:
             break
         walk.take(P @ rng.standard_normal((local.d, look - taken)))
@@ -209,7 +212,7 @@ class _Forms:
     def _reach(self, v: Vector) -> float:
         """The h of h v: a share of the lengths of the variables, longer where noise asks for it."""
         longest = float(np.max(np.abs(v) / self.lengths))
-        target = FORMS.noise_share * tolerance(FORMS.looks[1], self.failure / len(FORMS.looks))
+        target = FORMS.noise_share * tolerance(FORMS.looks[2], self.failure / len(FORMS.looks))
         return _against_noise(self.local, FORMS.step, target / longest**2) / longest
 
     def _noise(self, v: Vector, h: float, second_r: float) -> float:

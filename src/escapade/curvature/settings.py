@@ -170,9 +170,11 @@ class FormSettings:
     """Random forms of the residuals' second differences."""
 
     looks: tuple[int, ...] = number(
-        (2, 4, 7, 10, 20), "forms", "after which they are judged, each time with an equal share of the failure "
+        (2, 3, 6, 10, 20), "forms", "after which they are judged, each time with an equal share of the failure "
         "probability", "two decide at minima of small residual; each look costs a factor of five in p",
     )
+    slight: float = number(0.03, "of what two forms may be", "the diagonal of S beside J'J, where two come first",
+                           "else three: another look costs two queries")
     step: float = number(
         2.0**-8, "lengths", "the longest component of a step along a form's direction", "eps^(1/7): truncation of "
         "1e-5, rounding of 1e-11 beside it",

@@ -359,25 +359,37 @@ def _checked(local: LocalResiduals, lengths: Vector) -> LocalResiduals:
 def with_missed(local: LocalResiduals, lengths: Vector, gtol: float, rng: np.random.Generator) -> LocalResiduals:
     """The same with a bound on what J misses of the gradient, as far as differences of residuals along random vectors,
     shorter than the steps of J, show more than noise: see `against_values`. Two of them, where noise hides nothing that
-    matters and these bound it well below `gtol`; else three more.
+    matters and these bound it well below `gtol`; else three.
 
-    Queries: 4, or 10; and 2 more for each of them that lacked a value, each time it is taken again
+    Queries: 4 or 6; and 2 more for each of them that lacked a value, each time it is taken again
     """
     few, many = RESIDUALS.directions
-    missed, hidden = _missed(local, lengths, few, rng)
-    if missed > RESIDUALS.little * gtol or hidden > RESIDUALS.visible * gtol:
-        missed, _ = _missed(local, lengths, many, rng)
+    z = rng.standard_normal((many, local.d))
+    t = RESIDUALS.shorter * float(np.max(local.steps / lengths)) / np.max(np.abs(z) / lengths, axis=1)
+    if float(np.max(_hidden(local, z, t))) <= RESIDUALS.visible * gtol:
+        first, rest = _missed(local, z[:few], t[:few]), range(few, many)
+    else:
+        first, rest = np.zeros(0), range(many)
+    missed = chi_squared_bound(first, RESIDUALS.unseen / 2) if len(first) else math.inf
+    if missed > RESIDUALS.little * gtol:
+        seen = np.concatenate([first, _missed(local, z[rest], t[rest])])
+        missed = chi_squared_bound(seen, RESIDUALS.unseen / 2)
     return replace(local, gradient=replace(local.gradient, error=float(local.gradient.error) + missed))
 
 
-def _missed(local: LocalResiduals, lengths: Vector, many: int, rng: np.random.Generator) -> tuple[float, float]:
-    """A bound on what J misses of the gradient, by so many random vectors; and what noise hides along one.
+def _hidden(local: LocalResiduals, z: Matrix, t: Vector) -> Vector:
+    """What noise may do to the differences of `_missed`."""
+    w, noise = local.loss.weights(local.r)[0], local.residual_noise
+    wr = w * local.r
+    spread = float(np.sum(np.abs(wr))) if noise.bounded else NOISE.deviations * norm2(wr)
+    return np.asarray(noise.level * spread / (math.sqrt(2) * t) + np.abs(z) @ _gradient_noise(local, w))
+
+
+def _missed(local: LocalResiduals, z: Matrix, t: Vector) -> Vector:
+    """How far the slope of the cost along each of these vectors is from J's, beyond noise, by steps of lengths t.
 
     Queries: 2*k for k of them, and 2 more for each that lacked a value, each time it is taken again
     """
-    w, noise = local.loss.weights(local.r)[0], local.residual_noise
-    z = rng.standard_normal((many, local.d))
-    t = RESIDUALS.shorter * float(np.max(local.steps / lengths)) / np.max(np.abs(z) / lengths, axis=1)
     ends, x, f = np.concatenate([t[:, None] * z, -t[:, None] * z]), local.x, local.f.residuals().tagged("check")
     owner = np.tile(np.arange(len(z)), 2)
 
@@ -386,11 +398,9 @@ def _missed(local: LocalResiduals, lengths: Vector, many: int, rng: np.random.Ge
 
     values, scale = retaken(f, build, owner, len(z))
     (plus, minus), t = values.reshape(2, len(z), -1), t * scale
-    wr = w * local.r
-    spread = float(np.sum(np.abs(wr))) if noise.bounded else NOISE.deviations * norm2(wr)
+    wr = local.loss.weights(local.r)[0] * local.r
     off = np.abs(((plus - minus) / (2 * t[:, None]) - z @ local.J.T) @ wr)
-    explained = noise.level * spread / (math.sqrt(2) * t) + np.abs(z) @ _gradient_noise(local, w)
-    return chi_squared_bound(np.maximum(off - explained, 0.0), RESIDUALS.unseen / 2), float(np.max(explained))
+    return np.asarray(np.maximum(off - _hidden(local, z, t), 0.0))
 
 
 def _gradient_noise(local: LocalResiduals, w: Vector) -> Vector:

@@ -40,9 +40,9 @@ class Store:
         """These values, NaN where one is missing, of the points of a stencil from one on; and the residuals, as rows,
         whose costs they are."""
         lowest = int(values.argmin())
-        if np.isnan(values[lowest]) and not np.isnan(values).all():
-            lowest = int(np.nanargmin(values))
-        if values[lowest] < self.best_fun:
+        if not np.isfinite(values[lowest]) and np.isfinite(values).any():  # NaN is missing, and -inf no value to keep
+            lowest = int(np.argmin(np.where(np.isfinite(values), values, np.inf)))
+        if -np.inf < values[lowest] < self.best_fun:
             row = stencil.rows(start + lowest, start + lowest + 1)  # the block may have been written to
             self.best_fun, self.best_x = float(values[lowest]), row[0, :]
             self.best_residuals = None if residuals is None else residuals[lowest].copy()

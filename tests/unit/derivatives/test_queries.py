@@ -619,7 +619,7 @@ def test_residuals(d, sparse):
     for choice, gtol in enumerate((1e300, 1e-300)):
         spent = cost(f, lambda gtol=gtol: residual_model.with_missed(local, one, gtol, np.random.default_rng(0)))
         assert spent == promised(residual_model.with_missed, choice)
-    spent = cost(f, lambda: residual_model._missed(local, one, 3, np.random.default_rng(0)))
+    spent = cost(f, lambda: residual_model._missed(local, np.ones((3, d)), np.full(3, 1e-3)))
     assert spent == promised(residual_model._missed, 0, k=3)
     known["known"] = local.r
     assert cost(f, look) == promised(residual_model.measure_residuals, 1, m=m)
