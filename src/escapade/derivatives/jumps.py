@@ -30,6 +30,20 @@ class Jumps:
     spacing: float = 0.0
 
 
+@dataclass(frozen=True)
+class Ends:
+    """A line through x of which f is known at both ends, x + way and x - way."""
+
+    way: Vector
+    plus: float
+    minus: float
+
+
+def random_way(scale: Vector, rng: np.random.Generator) -> Vector:
+    """A random sign vector of lengths between half of these and all, since terms of f may cancel along equal ones."""
+    return np.asarray(np.where(rng.random(len(scale)) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, len(scale)) * scale)
+
+
 def across(
     f: Oracle,
     x: Array,
@@ -40,12 +54,14 @@ def across(
     gtol: float,
     curvtol: float,
     rng: np.random.Generator,
+    ends: Ends | None = None,
 ) -> Jumps:
-    """Look along a random line through x, to both sides as far as `scale` (the unit of a user's variables) matters.
+    """Look along a random line through x, to both sides as far as `scale` (the unit of a user's variables) matters; or
+    along one whose ends are known.
 
-    Queries: 24, and 14 or 28 more where something seems to jump
+    Queries: 24, and 14 or 28 more where something seems to jump; 2 less where ends are known
     """
-    way = np.where(rng.random(len(scale)) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, len(scale)) * scale * LADDER.longest
+    way = random_way(scale, rng) * LADDER.longest if ends is None else ends.way
     t = np.linspace(-1.0, 1.0, JUMPS.points)
     h, size = float(t[1] - t[0]), float(np.linalg.norm(way))
     f = f.tagged(PURPOSE)
@@ -54,7 +70,7 @@ def across(
         found, _ = or_nan(f, points(x[None, :] + like(t[:, None] * way * unit, x)))
         return found
 
-    table = values(t)
+    table = values(t) if ends is None else np.concatenate([[ends.minus], values(t[1:-1]), [ends.plus]])
     floor = _floor(x, way * unit, table, h) + noise.level
     jump = _jump(table)
     matters = jump / (h * size) > gtol or 4 * jump / (h * size) ** 2 > curvtol

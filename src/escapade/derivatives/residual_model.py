@@ -21,6 +21,7 @@ from ..interval import Estimate, Interval
 from ..loss import Loss
 from ..oracle import Oracle, Stencil, point, points, retaken
 from .against_values import chi_squared_bound
+from .jumps import Ends, random_way
 from .ladder import Ladder, judged
 from .measure import Books
 from .noise import Noise, given
@@ -164,6 +165,14 @@ class LocalResiduals:
         moved = points(self.x + like(displacements * self.unit, self.x))
         return self.f.residuals().tagged(purpose)(moved)
 
+    def ends(self) -> Ends | None:
+        """The costs at the ends of the line, where it is as long as a look for jumps."""
+        line = self.line
+        if line.t[0] != LADDER.longest:
+            return None
+        plus, minus = (float(self.loss.cost(side[:1])[0]) for side in (line.plus, line.minus))
+        return Ends(line.u * LADDER.longest, plus, minus)
+
     def ladder(self, *, gtol: float, curvtol: float) -> Ladder:
         """What the costs along the line say of the scale of the variables. See `ladder`."""
         line = self.line
@@ -245,8 +254,7 @@ def _line(f: Oracle, x: Array, unit: Vector, lengths: Vector, r: Vector, rng: np
 
     Queries: 12, and 2 for each length that is added; 2 more where something is left and does not fall
     """
-    d = x.shape[0]
-    u = np.where(rng.random(d) < 0.5, -1.0, 1.0) * rng.uniform(0.5, 1.0, d) * lengths
+    u = random_way(lengths, rng)
     line = _lengths_of_line(f, x, unit, u, LADDER.longest * LADDER.ratio ** -np.arange(float(LADDER.levels)))
     smooth: bool | None = None
     for _ in range(RESIDUALS.levels):
