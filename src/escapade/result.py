@@ -155,6 +155,8 @@ class Result(OptimizeResult):
                     stop = Stop.BUDGET
                 elif stop is Stop.UNDECIDED and certificate.noise_limited:
                     stop = Stop.NOISE_LIMITED
+            if stop is Stop.UNDECIDED:
+                why = why or certificate.reason
             if stop is Stop.NOISE_LIMITED:
                 why = why or certificate.remedy
         elif trace.steps and trace[-1].estimated:  # the lowest of values with noise is luck

@@ -183,3 +183,11 @@ def test_a_start_in_other_units_is_the_same_run():
     base = escapade.minimize(SEEN["float32"](bowl), x0, rng=0, maxfev=300)
     other = escapade.minimize(lambda x: 2.0**20 * SEEN["float32"](bowl)(x / 2.0**10), 2.0**10 * x0, rng=0, maxfev=300)
     assert np.array_equal(other.x, 2.0**10 * base.x)
+
+
+def test_terms_that_cancel_at_a_minimum_are_no_noise():
+    """There f is no line over the shortest steps, and rounds by 1e-16 of terms that are not in it."""
+    for seed in range(2):
+        res = escapade.minimize(lambda x: float(np.sum(1 - np.cos(x - 2)) + (x[0] - 2) ** 2), [2.0, 2.0], rng=seed)
+        assert res.success
+        assert res.fun == 0.0

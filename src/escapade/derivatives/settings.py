@@ -104,6 +104,8 @@ class ValueSettings:
     """What kind of values f gives."""
 
     points: int = number(7, "values", "in a row, f(x) first", "three fourth differences")
+    curved: float = number(0.1, "of what a line leaves", "less is left by a parabola where f is stationary, not noisy",
+                           "noise leaves a tenth in a draw of 1,000 at most")
     least: int = number(5, "values", "fewer in a row tell nothing", "one fourth difference")
     spacing: float = number(1e-6, "of x", "their distance: third differences of a smooth f are 1e-18 of its scale",
                             "below rounding, for scales down to a thousandth of x")

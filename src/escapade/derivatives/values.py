@@ -88,10 +88,12 @@ def look(f: Oracle, x: Array, f0: float, rng: np.random.Generator) -> ValueRepor
 
 
 def scatter(values: Vector) -> float:
-    """The standard deviation of equally spaced values, so close that f is a line over them, about that line."""
+    """The standard deviation of equally spaced values, so close that f is a line over them, about that line; about a
+    parabola where that leaves far less, as it does where f is stationary."""
     t = np.arange(len(values)) - (len(values) - 1) / 2
-    left = values - np.mean(values) - t * (float(t @ values) / float(t @ t))
-    return math.sqrt(float(left @ left) / (len(values) - 2))
+    left = [values - np.polyval(np.polyfit(t, values, degree), t) for degree in (1, 2)]
+    line, parabola = (np.linalg.norm(one) / math.sqrt(len(values) - k) for k, one in enumerate(left, start=2))
+    return float(parabola if parabola < VALUES.curved * line else line)
 
 
 def noise_of_table(values: Vector) -> float:

@@ -116,7 +116,9 @@ class Auto:
         Queries: those of `look`, if the noise was not given
         """
         if self.noise is None:  # a generator of its own: on exact values the draws of the run stay the same
-            return look(differences.f, differences.x, p.f, np.random.default_rng(differences.d))
+            report = look(differences.f, differences.x, p.f, np.random.default_rng(differences.d))
+            slight = report.kind is ValueKind.NOISE and report.level <= NOISY.slight * largest_noise(differences)
+            return EXACT if slight else report  # terms that cancel at a minimum round as much
         level = differences.noise
         if level <= largest_noise(differences):
             return EXACT

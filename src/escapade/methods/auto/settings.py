@@ -333,6 +333,8 @@ class NoisySettings:
     rough_patience: int = number(20, "times n + 1 values", "the same where f is smooth below its roughness",
                                 ROUGH_FITS)
     rough_gain: float = number(1.0, "amplitudes", "what it must gain there", ROUGH_FITS)
+    slight: float = number(1e-6, "of what the tolerances bear", "noise that is none: the rounding of terms that cancel",
+                           "1e-13 F, where terms of the size of F round by 1e-16 F")
     worthwhile: float = number(0.1, "noise levels", "what it must gain", NEW)
     least_gain: float = number(1e-9, "of |f|", "and at least", "more digits than people read")
     reserve: float = number(0.25, "of what is left of a budget", "a certificate may be given in advance",
