@@ -136,6 +136,7 @@ class SparseNewtonSettings:
     )
     extra: int = number(2, "steps", "from a gradient within the tolerance", "quadratic convergence: a row each")
     regular: float = number(1e-12, "of the largest weight", "added where a step leaves variables alone", "5,000 eps")
+    alike: float = number(1e-6, "of the curvature", "smaller differences tell of no entry that lacks", "rounding apart")
     wrong: float = number(
         10.0, "errors", "second differences along random directions that are off by more accuse the pattern",
         "three times the factor by which random directions miss errors",

@@ -312,7 +312,7 @@ class SparseNewton:
 
         Queries: 12
         """
-        d, noise = self.differences.d, 4 * self.differences.value_error(p.f)
+        d = self.differences.d
         ways = np.where(self.rng.random((2, d)) < 0.5, -1.0, 1.0) * p.h
         t = np.array([1.0, 0.5, min(0.25, 1 / math.sqrt(d))])
         ends = (t[:, None, None] * ways).reshape(-1, d)
@@ -324,10 +324,12 @@ class SparseNewton:
         second = up + down - 2 * p.f
         if np.any(values == p.f) or not np.all(second):  # f is given in units
             return
+        noise = 4 * self.differences.value_error(float(max(np.max(np.abs(values)), abs(p.f))))
         far, *shorter = second / t[:, None] ** 2
         odd = np.abs(up[0] - down[0] - 2 * (up[1] - down[1])) / 2  # the third order, which one-sided differences see
         claimed = np.array([float(w @ (model.B @ w)) for w in ways])
         error = np.max(np.abs(far - np.array(shorter)), axis=0) + odd + noise / t[-1] ** 2
+        error += SPARSE_NEWTON.alike * np.abs(claimed)
         if np.all(np.abs(far - claimed) > SPARSE_NEWTON.wrong * error):
             length = np.sum(ways**2, axis=1)
             (one, other), (first, last) = far / length, claimed / length
